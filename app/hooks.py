@@ -17,26 +17,17 @@ from chains.errors import ConfigurationError
 DISTRIBUTION = "waypoint-copilot"
 KINDS = {
     "vectors": "VECTOR_STORE_TYPE: (settings) -> VectorIndex, or None where the ledger searches its own vectors",
+    "embeddings": "EMBEDDING_PROVIDER: (settings, clock) -> Embeddings",
+    "models": "LLM_PROVIDER: (settings) -> BaseChatModel, which raises the errors of chains.errors and retries nothing",
     "readers": "a file name's ending, without its dot: (path) -> SourceText",
-    "text_recognition": "tesseract: (program, languages, seconds) -> TextRecognition",
     "sources": "an address's scheme: (settings, address, endings) -> OpenedSource",
     "retrieval": "RETRIEVER_TYPE: (settings, store, words, model) -> ChunkRetriever",
     "rerankers": "RERANKER: (settings, model) -> BaseDocumentCompressor",
     "confidence": "CONFIDENCE_STRATEGY: (settings) -> ConfidenceStrategy",
     "checks": "injection: () -> Scanner; pii: (text) -> Redacted; pii_entities: (text) -> list[Entity]",
-    "moderators": "(settings, clock) -> Moderation, or None where the settings want none",
     "routes": "(services) -> APIRouter",
-    "events": "(settings) -> Outbox, or None where the settings want none",
-    "engines": "`waypoint ingest --engine`: (settings, reading, embeddings, address) -> Engine",
-    "models": "offline, for when no provider answers: (embeddings, similarity) -> BaseChatModel",
-    "authenticators": "AUTH_MODE: (settings, access) -> Authenticator",
-    "uploads": "(settings, library, ingestion) -> Uploads",
-    "doctor": "(services) -> Iterable[app.ports.Trial], for `waypoint doctor`",
-    "ingested": "(services, paths) -> Iterable[str], what `waypoint ingest` says at its end, a line each",
-    "index_changes": "(services) -> nothing; called after each change of the index, by a command or over HTTP",
-    "answer_logs": "(services) -> AnswerLog, or None where the settings want none",
-    "certificates": "(answer, services) -> what proves the answer, as values for JSON",
     "commands": "a function that Typer takes as `waypoint NAME`",
+    "observers": "(services) -> Observer of every call of the chain",
 }
 
 _WING = re.compile(r"\bapp\.wings\.(\w+)")
@@ -61,7 +52,10 @@ def load(kind: str, name: str) -> Any:
     if name not in _parts(kind):
         msg = f"no installed package offers {name!r} among the {kind}; there are {', '.join(names(kind))}"
         raise ConfigurationError(msg)
-    part = _parts(kind)[name]
+    return _loaded(_parts(kind)[name])
+
+
+def _loaded(part: EntryPoint) -> Any:
     try:
         return part.load()
     except ModuleNotFoundError as error:
@@ -77,6 +71,29 @@ def each(kind: str) -> Iterator[Any]:
     for name in names(kind):
         try:
             yield load(kind, name)
+        except LeftOutError:
+            continue
+
+
+def wing(place: str) -> Any:
+    """Import what a wing has for the rest of this program, like `events.plugin:outbox`.
+
+    Raises:
+        LeftOutError: the folder of the wing is not part of this installation.
+        ConfigurationError: a package that it needs is not installed.
+    """
+    return _loaded(EntryPoint(place.partition(".")[0], f"{__package__}.wings.{place}", "wings"))
+
+
+def wings(*places: str) -> Iterator[Any]:
+    """Import these parts of wings, but those of wings that were left out.
+
+    Raises:
+        ConfigurationError: a package that one needs is not installed.
+    """
+    for place in places:
+        try:
+            yield wing(place)
         except LeftOutError:
             continue
 

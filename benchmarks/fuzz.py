@@ -50,6 +50,24 @@ Gate A opens at 06:30. It closes at 21:15! Does it?
 
 ~~The old limit is 60.~~ <!-- remark --> The limit is 54 km/h.
 """
+ASCIIDOC = """= Depot
+:toc:
+
+[cols="1,1"]
+|===
+|Region |Rate
+
+.2+|North |11%
+|17%
+|===
+
+. Press stop.
+.. Hang the tag.
+
+----
+code
+----
+"""
 ROWS = [
     [Cell("Region", 2), Cell("Rate", 1, 2)],
     [Cell("2024"), Cell("2025")],
@@ -67,10 +85,14 @@ def sound_files() -> dict[str, bytes]:
     mail.add_attachment(b"a;b\n1;2\n", maintype="text", subtype="csv", filename="rates.csv")
     return {
         "md": TEXT.encode(),
+        "mdx": b"import Tabs from 'x';\n\n<Tabs a={() => 1}>\n" + TEXT.encode() + b"</Tabs>\n",
+        "adoc": ASCIIDOC.encode(),
         "txt": TEXT.encode("cp1252", "replace"),
         "html": page.encode(),
         "csv": b"Region;Rate\nNorth;11%\nSouth;12%\n",
         "jsonl": b'{"title": "Gold", "text": "Free."}\n{"goods": "Silver", "rate": 3}\n',
+        "json": b'{"fees": [{"name": "Weighing", "price": 14}], "desk": {"hours": {"open": "06:30"}}}',
+        "rtf": rb"{\rtf1\ansi {\b Depot}\par Gate A opens at 06:30.\par}",
         "eml": mail.as_bytes(),
         "docx": docx(heading("Depot", 1) + paragraph("Gate A opens at 06:30.") + table(["a", "b"], ["c", "d"])),
         "xlsx": as_xlsx(ROWS),

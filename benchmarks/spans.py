@@ -1,16 +1,22 @@
 """Count the rows of tables with merged cells that the readers of HTML, Word, Excel and PowerPoint get right.
 
-usage: python -m benchmarks.spans FOLDER
+usage: python -m benchmarks.spans FOLDER [--beside]
 
 Each table of the folder is a page `NAME.html` beside its rows with every span filled, `NAME.tsv`, whose first line
-names the columns. It is also written as a document of each Office format, and read again by the readers.
+names the columns. It is also written as a document of each Office format, and read again by the readers; with
+`--beside` also by pandoc, pdftotext and markitdown, where they are installed.
 """
 
 import io
+import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +25,7 @@ from bs4 import BeautifulSoup
 from pptx import Presentation
 
 from app.adapters.documents.worker import LOADERS
-from benchmarks.documents import docx, heading, merged_table
+from benchmarks.documents import docx, heading, laid_out_pdf, merged_table
 from chains.errors import IngestionError
 from chains.ingestion.tables import Cell
 
@@ -106,19 +112,76 @@ def _saved(document: Any) -> bytes:
     return file.getvalue()
 
 
-def main(folder: str) -> None:
-    """Print the rows and the tables that each reader gets right."""
-    print("| format | rows right | tables wholly right |\n|---|---|---|")
+def as_pdf(rows: Rows) -> bytes:
+    """Return a PDF with a line of text for each row."""
+    lines = ("; ".join(cell.text for cell in row) for row in rows)
+    return laid_out_pdf([line.encode("latin-1", "ignore").decode("latin-1") for line in lines if line.strip()])
+
+
+def main(folder: str, beside: str = "") -> None:
+    """Print the rows and the tables that each reader gets right, the words it keeps, and its seconds."""
+    print("| format | reader | rows right | tables wholly right | words kept | seconds |\n|---|---|---|---|---|---|")
     pages = sorted(Path(folder).glob("*.html"))
-    for ending, write in {"html": None, **FORMATS}.items():
-        right, total, whole = 0, 0, 0
-        for page in pages:
-            lines = page.with_suffix(".tsv").read_text().splitlines()[1:]
-            expected = [line.split("\t") for line in lines]
-            content = page.read_bytes() if write is None else write(cells_of(page.read_text()))
-            hits = rows_right(read(content, ending), expected)
-            right, total, whole = right + hits, total + len(expected), whole + (hits == len(expected))
-        print(f"| {ending} | {right} of {total} ({right / max(1, total):.3f}) | {whole} of {len(pages)} |")
+    expected = {
+        page: [line.split("\t") for line in page.with_suffix(".tsv").read_text().split("\n")[1:] if line]
+        for page in pages
+    }
+    for ending, write in {"html": None, **FORMATS, **({"pdf": as_pdf} if beside else {})}.items():
+        files = {page: page.read_bytes() if write is None else write(cells_of(page.read_text())) for page in pages}
+        for name, reader in {"ours": read, **(OTHERS if beside else {})}.items():
+            started = sum(os.times()[:4])  # Of this processor and of the programs it ran.
+            texts = {page: reader(content, ending) for page, content in files.items()}
+            seconds = sum(os.times()[:4]) - started
+            if not any(texts.values()):
+                continue
+            hits = {page: rows_right(text, expected[page]) for page, text in texts.items()}
+            right, total = sum(hits.values()), sum(map(len, expected.values()))
+            whole = sum(hits[page] == len(expected[page]) for page in pages)
+            kept, words = map(sum, zip(*(words_kept(texts[page], page.read_text()) for page in pages), strict=True))
+            print(
+                f"| {ending} | {name} | {right} of {total} ({right / max(1, total):.3f}) | {whole} of {len(pages)} "
+                f"| {kept / max(1, words):.3f} | {seconds:.1f} |",
+                flush=True,
+            )
+
+
+def words_kept(text: str, page: str) -> tuple[int, int]:
+    """Return how many of the words of a page's table a text holds, and how many there are; accents do not count."""
+    wanted = re.findall(r"[a-z0-9]+", " ".join(cell.text for row in cells_of(page) for cell in row).lower())
+    found = set(re.findall(r"[a-z0-9]+", text.lower()))
+    return sum(word in found for word in wanted), len(wanted)
+
+
+def by_program(*command: str, endings: Collection[str]) -> Callable[[bytes, str], str]:
+    """Return what reads a file by a program that is installed; nothing where it is not, or reads no such files."""
+
+    def run(content: bytes, ending: str) -> str:
+        if ending not in endings or not shutil.which(command[0]):
+            return ""
+        with tempfile.NamedTemporaryFile(suffix=f".{ending}") as file:
+            file.write(content)
+            file.flush()
+            words = [file.name if word == "FILE" else word for word in command]
+            return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+    return run
+
+
+def by_markitdown(content: bytes, ending: str) -> str:
+    """Return the text that markitdown makes of a file; nothing where it is not installed."""
+    if find_spec("markitdown") is None:
+        return ""
+    made: Any = import_module("markitdown").MarkItDown()
+    return str(made.convert_stream(io.BytesIO(content), file_extension=f".{ending}").text_content)
+
+
+OTHERS = {
+    "pandoc": by_program(
+        "pandoc", "FILE", "-t", "gfm-raw_html", "--wrap=none", "--columns=9999", endings=["html", "docx"]
+    ),
+    "pdftotext": by_program("pdftotext", "-layout", "FILE", "-", endings=["pdf"]),
+    "markitdown": by_markitdown,
+}
 
 
 def read(content: bytes, ending: str) -> str:

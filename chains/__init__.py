@@ -73,7 +73,6 @@ _MODULES = {
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
     return __all__
 
 

@@ -21,7 +21,8 @@ from typing_extensions import TypedDict
 
 from chains.audience import Audience, called_for
 from chains.citations.cited_sentences import cited_sentences, sentences_of
-from chains.citations.markers import code_ranges, inside
+from chains.citations.markers import inside
+from chains.citations.number_scanner import code_ranges
 from chains.citations.sources import external_urls
 from chains.citations.verification import verify
 from chains.errors import QuestionError

@@ -28,7 +28,6 @@ class Invocation:
         return iter([self.bound.invoke(question, self.config, **self.options)])
 
     def aask(self, question: Any) -> AsyncIterator[Any]:
-        """Return the same without blocking the event loop."""
         ask = self.bound.astream if self.streamed else self._whole
         return ask(question, self.config, **self.options)
 
@@ -56,7 +55,6 @@ class Around(Runnable[Any, Any]):
         return part
 
     def parts(self, call: Invocation) -> Iterator[Any]:
-        """Yield the parts of the answer."""
         for part in call.ask(self.before(call.question, call.config)):
             yield self.shown(part, call.config)
 
@@ -82,7 +80,6 @@ class Around(Runnable[Any, Any]):
 
     @property
     def steps(self) -> Sequence[Runnable[Any, Any]]:
-        """Return the chain's own steps."""
         steps: Sequence[Runnable[Any, Any]] = self.bound.steps  # type: ignore[attr-defined]  # A sequence has them.
         return steps
 

@@ -76,7 +76,6 @@ def is_public(stated: str) -> bool:
 
 
 def is_internal_source(source_type: object) -> bool:
-    """Return whether a source type is that of internal documents."""
     return _normal(source_type).replace(" ", "_").replace("-", "_").startswith(_INTERNAL_SOURCES)
 
 

@@ -38,20 +38,18 @@ class FormatContext:
 
     def __call__(self, state: Retrieved) -> Context:
         """Return the context of the retrieved documents."""
+        most = self.max_tokens
+        if self.window is not None:
+            parts = [part["question"] for part in state.get("parts", [])]
+            asked = [state["question"], *parts, *(turn.text for turn in self.history.turns(state.get("history")))]
+            most = min(most, self.window - self.reserved - sum(self.tokens.count(text) for text in asked))
         return format_context(
             state["documents"],
-            max_tokens=self._budget(state),
+            max_tokens=most,
             style=self.style,
             tokens=self.tokens,
             passage_characters=self.passage_characters,
         )
-
-    def _budget(self, state: Retrieved) -> int:
-        if self.window is None:
-            return self.max_tokens
-        parts = [part["question"] for part in state.get("parts", [])]
-        asked = [state["question"], *parts, *(turn.text for turn in self.history.turns(state.get("history")))]
-        return min(self.max_tokens, self.window - self.reserved - sum(self.tokens.count(text) for text in asked))
 
 
 def format_context(
@@ -81,7 +79,8 @@ def format_context(
         head = header(passage, len(shown) + 1)
         text = "\n".join(filter(None, (passage["metadata"].get("table_head"), passage["content"].strip())))
         content = shorten(text, passage_characters)
-        body = trim(_escape(content), left - counter.count(f"{head}\n"), counter)
+        escaped = escape_tag(escape_line_starts(content), "context")
+        body = trim(escaped, left - counter.count(f"{head}\n"), counter)
         if not body:
             continue
         entries.append(f"{head}\n{body}")
@@ -110,10 +109,6 @@ _FORMS = {"title": (titled_header, "\n\n"), "numbered": (numbered_header, "\n\n-
 
 def _label(text: object) -> str:
     return escape_tag(escape_brackets(one_line(text)), "context")
-
-
-def _escape(text: str) -> str:
-    return escape_tag(escape_line_starts(text), "context")
 
 
 def shorten(text: str, characters: int | None) -> str:

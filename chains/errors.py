@@ -157,50 +157,35 @@ class LLMError(WaypointError):
 
 
 class LLMRejectedError(LLMError):
-    """The provider refuses the request (a wrong key, an unknown model, a prompt it does not take)."""
-
     can_fall_back = False
     breaker_outcome = "success"  # A service that refuses is there.
 
 
-class LLMTooLargeError(LLMRejectedError):
-    """The prompt is larger than the provider takes, or than a minute's budget of tokens."""
+class LLMTooLargeError(LLMRejectedError): ...
 
 
 class LLMRateLimitError(LLMError):
-    """The provider asks to wait before the next request."""
-
     is_retryable = True
 
 
 class LLMBusyError(LLMRateLimitError):
-    """The budget of requests or tokens is spent, and the queue is longer than a question may wait."""
-
     is_retryable = False
 
 
 class LLMTimeoutError(LLMError):
-    """The provider did not answer in time."""
-
     is_retryable = True
     breaker_outcome = "failure"
 
 
 class LLMUnavailableError(LLMError):
-    """The provider cannot be reached, or failed on its side."""
-
     is_retryable = True
     breaker_outcome: BreakerOutcome = "failure"
 
 
 class LLMCircuitError(LLMUnavailableError):
-    """The provider failed so often that it is not called for a while."""
-
     is_retryable = False
     breaker_outcome = None
 
 
 class LLMReplyError(LLMError):
-    """The provider replied, and the reply cannot be read."""
-
     breaker_outcome = "failure"

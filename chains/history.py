@@ -41,8 +41,12 @@ def turns_of(history: Sequence[Any] | None) -> list[Turn]:
     Raises:
         QuestionError: an entry is not a message, or its role is unknown.
     """
-    said = [message for message in _messages(history) if not _is_aside(message)]
-    return [turn for message in said if (turn := _turn(message)).text]
+    try:
+        messages = convert_to_messages(history or [])
+    except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
+        msg = "history must be a list of messages like {'role': 'user', 'content': '...'}"
+        raise QuestionError(msg) from error
+    return [turn for message in messages if not _is_aside(message) and (turn := _turn(message)).text]
 
 
 @dataclass(frozen=True)
@@ -72,16 +76,6 @@ class HistoryWindow:
 def without_markers(text: str) -> str:
     """Return an older answer without its markers: they name passages that the next answer is not shown."""
     return _MARKER.sub("", text)
-
-
-def _messages(history: Sequence[Any] | None) -> list[BaseMessage]:
-    if not history:
-        return []
-    try:
-        return convert_to_messages(history)
-    except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
-        msg = "history must be a list of messages like {'role': 'user', 'content': '...'}"
-        raise QuestionError(msg) from error
 
 
 def _is_aside(message: BaseMessage) -> bool:

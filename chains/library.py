@@ -1,7 +1,7 @@
 """The documents of an index: their metadata, and their text put together from chunks."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -159,25 +159,17 @@ def _part(chunks: Sequence[Document], page: int | None) -> DocumentPart:
         start, end = chunk.metadata["start_char"], chunk.metadata["end_char"]
         following = json.loads(chunk.metadata.get("section_path") or "[]")
         if start > at:
-            pieces.append(_between(start - at, list(_bare_headings(path, following))))
+            # White space around a chunk is not kept in it. A line end is right wherever a space was, and a table needs
+            # it. Between two chunks stand headings without text of their own as well; level 1 is the document's title.
+            bare = [
+                f"{'#' * min(6, level + 2)} {name}"
+                for level, name in enumerate(following[:-1])
+                if path[: level + 1] != following[: level + 1]
+            ]
+            text = "".join(f"\n\n{heading}" for heading in bare)
+            pieces.append((text if len(text) <= start - at else "").ljust(start - at, "\n"))
         if end > at:
             pieces.append(chunk.page_content[max(0, at - start) :])
             at = end
         path = following
     return DocumentPart("".join(pieces), begin, page)
-
-
-def _between(length: int, headings: Sequence[str]) -> str:
-    """Return what stands between two chunks, in as many characters: line ends, and headings without text of their own.
-
-    White space around a chunk is not kept in it. A line end is right wherever a space was, and a table needs it.
-    """
-    text = "".join(f"\n\n{heading}" for heading in headings)
-    return (text if len(text) <= length else "").ljust(length, "\n")
-
-
-def _bare_headings(before: Sequence[str], path: Sequence[str]) -> Iterator[str]:
-    """Yield the headings above a chunk's own that no chunk before it stands under; level 1 is the document's title."""
-    for level, name in enumerate(path[:-1]):
-        if list(before[: level + 1]) != list(path[: level + 1]):
-            yield f"{'#' * min(6, level + 2)} {name}"

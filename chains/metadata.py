@@ -55,7 +55,6 @@ def match_of(message: BaseMessage) -> float | None:
 
 
 def joined(pieces: Sequence[BaseMessage]) -> BaseMessage:
-    """Return the message that came in these pieces."""
     first, *others = pieces
     if others and isinstance(first, AIMessageChunk):
         return first + others  # At once; one by one each sum would copy the words so far.

@@ -19,7 +19,6 @@ def place_name(title: str, section: str | None = None, page: int | None = None) 
 
 
 def unsupported_sentences(answer: "Answer") -> list[str]:
-    """Return the answer's sentences that no passage supports."""
     return [answer["answer"][start:end] for start, end in answer.get("unsupported", ())]
 
 

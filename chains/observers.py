@@ -70,14 +70,12 @@ class ObservedRunnable(Around):
         self.clock = clock
 
     def parts(self, call: Invocation) -> Iterator[Any]:
-        """Yield the parts of the answer."""
         with self._watch(call) as parts:
             for part in call.ask(call.question):
                 parts.append(part)
                 yield part
 
     async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
-        """Yield the parts of the answer."""
         with self._watch(call) as parts:
             async for part in call.aask(call.question):
                 parts.append(part)

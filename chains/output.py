@@ -103,7 +103,6 @@ class _Opening:
         self._is_open = is_open
 
     def feed(self, chunk: Answer | None) -> list[Answer]:
-        """Take the next part; return those that can be yielded."""
         if chunk:
             self.held.append(chunk)
             self._is_open = self._is_open or bool(chunk.get("answer")) or "outcome" in chunk

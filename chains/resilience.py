@@ -49,7 +49,6 @@ class RetryCounter:
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Return whether the same request may succeed a little later."""
     return isinstance(error, WaypointError) and error.is_retryable
 
 

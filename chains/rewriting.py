@@ -77,7 +77,7 @@ class Rewrite(Runnable[Contextualised, Record]):
         self._answer = answer
         self._citing = citing
         self._filters = tuple(filters)
-        self._prompted = prompted or _as_it_is
+        self._prompted = prompted or (lambda state: state)
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
@@ -131,7 +131,6 @@ class _Text:
         self._words: list[str] = []
 
     def feed(self, piece: BaseMessage) -> Iterator[Record]:
-        """Take the next piece of the message; yield what can be shown."""
         self._pieces.append(piece)
         words = str(piece.text)
         for one in self._filters:
@@ -165,10 +164,5 @@ class _Text:
         return shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})
 
 
-def _as_it_is(state: Contextualised) -> Contextualised:
-    return state
-
-
 def rewrite(text: str, by: TextFilter) -> str:
-    """Return a whole text rewritten."""
     return by.feed(text) + by.flush()

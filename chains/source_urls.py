@@ -8,6 +8,7 @@ address (RFC 3986).
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -52,7 +53,9 @@ def with_hosts(metadata: Mapping[str, Any], hosts: Collection[str]) -> dict[str,
 
 def _texts(given: object) -> Iterator[str]:
     if isinstance(given, str):
-        decoded = _decoded(given)
+        decoded: object = given
+        with suppress(ValueError, RecursionError):
+            decoded = json.loads(given) if given.lstrip().startswith("[") else given
         if isinstance(decoded, list):
             yield from _texts(decoded)
         else:
@@ -63,10 +66,3 @@ def _texts(given: object) -> Iterator[str]:
     elif isinstance(given, list | tuple):
         for one in given:
             yield from _texts(one)
-
-
-def _decoded(text: str) -> object:
-    try:
-        return json.loads(text) if text.lstrip().startswith("[") else text
-    except (ValueError, RecursionError):
-        return text

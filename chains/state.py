@@ -244,7 +244,7 @@ class CitationResult(TypedDict):
 
     `unsupported` are the ranges of the answer's sentences that no passage supports; `draft` is what the model wrote
     where no passage supports any of it; `unanswered` are the places of the parts that the answer leaves open.
-    `disagreement` are two figures of two documents for what the answer says, `older` is what a version of before says.
+    `disagreement` are two figures of two documents for what the answer says, `older` is what another version says.
     """
 
     citations: list[Citation]

@@ -258,7 +258,7 @@ def running(command: list[str], folder: Path, **given: str) -> Iterator[None]:
 
 def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_database_of_the_settings():
     services = COMPOSE["services"]
-    server, waypoint = services["postgres"], services["waypoint"]
+    server = services["postgres"]
     address = urlsplit(composed("waypoint", POSTGRES_PASSWORD="a1")["DATABASE_URL"])
     given = server["environment"]
 

@@ -1,60 +1,98 @@
-"""The command line: one file per command.
+"""The command line: one file per command, imported when it is called.
 
 Exit codes: 0 done; 1 the work failed; 2 bad usage or settings.
 """
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from app import hooks
-from app.cli.ask import ask
-from app.cli.chat import chat
-from app.cli.copy import copy
-from app.cli.doctor import doctor
-from app.cli.evaluate import evaluate
-from app.cli.ingest import ingest
-from app.cli.init import init
-from app.cli.rendering import complain, show
-from app.cli.serve import serve
-from app.settings import SettingsError
 from chains.errors import ConfigurationError, IngestionError, QuestionError, WaypointError
 
 FAILED, BAD_USAGE = 1, 2
+# Where each command is, and the line that `waypoint --help` shows of it.
+COMMANDS = {
+    "ask": ("cli.ask:ask", "Answer one question."),
+    "chat": ("cli.chat:chat", "Answer questions in a conversation."),
+    "copy": ("cli.copy:copy", "Copy the index to another store, without embedding again."),
+    "doctor": ("cli.doctor:doctor", "Check settings, models, store, Redis, RabbitMQ and tracing."),
+    "eval": ("cli.evaluate:evaluate", "Run a question set, and print the metrics."),
+    "forget": ("wings.knowledge.command:forget", "Delete a user's answers and feedback from the log of answers."),
+    "ingest": ("cli.ingest:ingest", "Update the index from files, buckets and web sites."),
+    "init": ("cli.init:init", "Write the first files for documents of your own."),
+    "insights": ("wings.knowledge.command:insights", "Say what to write next."),
+    "lint": ("wings.knowledge.linting:lint", "Find contradictions, old documents and duplicates."),
+    "mcp": ("wings.mcp.command:mcp", "Offer the documents to an agent over stdin and stdout."),
+    "migrate": ("cli.copy:migrate", "Create or upgrade the tables in DATABASE_URL."),
+    "upgrade": ("cli.copy:upgrade", "Bring what earlier programs kept into the ledger."),
+    "recall": ("wings.knowledge.recalling:recall", "List the answers that rest on words which changed."),
+    "serve": ("cli.serve:serve", "Serve the page and the HTTP API."),
+    "test": ("wings.knowledge.testing:run_tests", "Ask the questions of *.tests.yaml files, and check the answers."),
+    "verify": ("wings.knowledge.command:verify_proof", "Check the proof of an answer."),
+    "why": ("wings.knowledge.command:why_not", "Say where an answer lost a document, and what brings it back."),
+}
 
+
+class Commands(TyperGroup):
+    """The commands of COMMANDS, and those of other packages; each is imported when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
+        del ctx
+        return sorted({*COMMANDS, *hooks.names("commands")})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return what the list of commands shows of one; None where there is none."""
+        del ctx
+        if cmd_name in hooks.names("commands"):
+            return _command(cmd_name, hooks.load("commands", cmd_name))
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, short_help=COMMANDS[cmd_name][1])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that was called."""
+        name, command, left = super().resolve_command(ctx, args)
+        return name, _command(name, _function(name)) if name in COMMANDS else command, left
+
+
+def _function(name: str) -> Any:
+    place = COMMANDS[name][0]
+    if place.startswith("wings."):
+        return hooks.wing(place.removeprefix("wings."))
+    module, _, function = place.partition(":")
+    return getattr(import_module(f".{module.removeprefix('cli.')}", __name__), function)
+
+
+def _command(name: str, function: Any) -> Any:
+    alone = typer.Typer(add_completion=False, context_settings=NAMES_OF_HELP)
+    alone.command(name)(function)
+    return typer.main.get_command(alone)
+
+
+NAMES_OF_HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="waypoint",
+    cls=Commands,
     help="Answer questions from your own documents, with citations that can be checked.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=NAMES_OF_HELP,
 )
-COMMANDS: dict[str, Callable[..., None]] = {
-    "ask": ask,
-    "init": init,
-    "ingest": ingest,
-    "serve": serve,
-    "chat": chat,
-    "eval": evaluate,
-    "doctor": doctor,
-    "copy": copy,
-}
-for name in hooks.names("commands"):
-    with suppress(hooks.LeftOutError):
-        COMMANDS[name] = hooks.load("commands", name)
-for name, command in COMMANDS.items():
-    app.command(name=name)(command)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        show(f"waypoint {version('waypoint-copilot')}")
+        typer.echo(f"waypoint {version('waypoint-copilot')}")
         raise typer.Exit
 
 
@@ -85,7 +123,7 @@ def main() -> None:
 def _errors_reported() -> Iterator[None]:
     try:
         yield
-    except (SettingsError, ConfigurationError, IngestionError, QuestionError) as error:
+    except (ConfigurationError, IngestionError, QuestionError) as error:
         _fail(error, BAD_USAGE)
     except BrokenPipeError:
         _fail(None, FAILED)
@@ -95,6 +133,8 @@ def _errors_reported() -> Iterator[None]:
 
 def _fail(reason: Exception | None, code: int) -> None:
     if reason is not None:
+        from app.cli.rendering import complain
+
         complain(f"waypoint: {reason}")
     if isinstance(reason, OSError) or reason is None:
         with suppress(OSError):  # Otherwise the interpreter tries to flush again at exit.

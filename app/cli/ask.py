@@ -56,7 +56,7 @@ def _prove(answer: Answer, services: "Services", file: Path | None) -> None:
         from app import hooks
         from app.adapters.private_files import write_atomically
 
-        certificate = hooks.load("certificates", "proof")(answer, services)
+        certificate = hooks.wing("knowledge.certificate:certificate")(answer, services)
         write_atomically(file, as_json(certificate) + "\n")
         complain(f"The proof is in {file}. Check it: waypoint verify {file} --documents FOLDER")
 

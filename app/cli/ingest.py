@@ -103,7 +103,7 @@ def _sample_path(settings: Settings) -> str:
 
 
 def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
-    for tell in hooks.each("ingested"):
+    for tell in hooks.wings("knowledge.ingested:worth_a_look", "knowledge.ingested:count_of_recalled"):
         yield from _told(tell, services, paths)
 
 

@@ -71,7 +71,6 @@ class LoggedAnswer:
 
 
 def pack(certificate: Mapping[str, Any]) -> bytes:
-    """Return a certificate as it is kept."""
     return zlib.compress(json.dumps(certificate, ensure_ascii=False, separators=(",", ":")).encode(), 9)
 
 
@@ -185,15 +184,12 @@ class AnswerStore:
             last = rows[-1][0]
 
     def find(self, trace_id: str) -> LoggedAnswer | None:
-        """Return the answer of a trace; None where there is none."""
         return next((read_answer(row[1:]) for row in self._rows("trace_id = :trace_id", 1, trace_id=trace_id)), None)
 
     def of(self, user_id: str, limit: int) -> list[LoggedAnswer]:
-        """Return a user's own answers, the newest first."""
         return [read_answer(row[1:]) for row in self._rows("asker = :asker", limit, asker=self.asker_of(user_id))]
 
     def count(self) -> int:
-        """Return the number of answers."""
         with self.database.reading() as connection:
             return int(connection.execute(text("SELECT count(*) FROM answers")).scalar_one())
 

@@ -31,7 +31,6 @@ class Copies:
             connection.execute(KEEP, self._of(address=address, name=name, fingerprint=fingerprint))
 
     def forget(self, addresses: Iterable[str]) -> None:
-        """Forget copies that are deleted."""
         if rows := [self._of(address=address) for address in addresses]:
             with self._database.changing() as connection:
                 connection.execute(FORGET, rows)

@@ -41,7 +41,6 @@ class Faults:
         return f"none failed in {DAYS} days"
 
     def forget(self) -> None:
-        """Forget all faults."""
         with self._database.changing() as connection:
             connection.execute(text("DELETE FROM faults"))
 

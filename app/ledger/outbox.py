@@ -46,7 +46,6 @@ class WaitingMessages:
             return connection.execute(REMOVE, {"ids": [message.id for message in messages]}).rowcount
 
     def count(self) -> int:
-        """Return the number of messages."""
         with self._database.reading() as connection:
             return int(connection.execute(COUNT).scalar_one())
 

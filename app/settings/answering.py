@@ -15,10 +15,12 @@ from app.settings.values import (
     OPENROUTER_MODEL,
     REWRITING_S,
     ConfidenceName,
+    EmbeddingProvider,
     Flag,
     Fraction,
     Hosts,
     JsonObject,
+    ModelProvider,
     Port,
     Positive,
     Reformulation,
@@ -35,7 +37,7 @@ class LLMSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="llm_")
 
-    chosen: Literal["groq", "openai-compatible", "openrouter", "ollama", "llama-cpp", "offline"] | None = Field(
+    chosen: ModelProvider | None = Field(
         None,
         validation_alias="llm_provider",
         description="Service that writes the answers; empty: groq or openrouter if its key is set, else offline. "
@@ -153,7 +155,7 @@ class EmbeddingSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="embedding_")
 
-    provider: Literal["huggingface", "openai-compatible"] = Field(
+    provider: EmbeddingProvider = Field(
         "huggingface", description="huggingface runs the model on this machine; openai-compatible calls a service"
     )
     model: str = Field("sentence-transformers/all-MiniLM-L6-v2", description="Embedding model")

@@ -12,12 +12,13 @@ from pydantic import SecretStr, ValidationError
 from app.settings.gone import GONE
 from app.settings.group import Group
 from app.settings.settings import PLACES, Settings, groups
+from chains.errors import ConfigurationError
 
 # Values that may be or contain a secret: an address with a password or a query, a key.
 _SUSPECT = re.compile(r"[@?]|\b(?:gsk|sk|pk|lsv2)[_-]|[\w-]{32}", re.IGNORECASE)
 
 
-class SettingsError(Exception):
+class SettingsError(ConfigurationError):
     """Some settings are invalid; the message names each, and the allowed values."""
 
 

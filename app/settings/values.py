@@ -125,6 +125,8 @@ def _part(kind: str) -> AfterValidator:
 StoreName = Annotated[str, _part("vectors")]
 RetrieverName = Annotated[str, _part("retrieval")]
 RerankerName = Annotated[str, _part("rerankers")]
+ModelProvider = Annotated[str, _part("models")]
+EmbeddingProvider = Annotated[str, _part("embeddings")]
 ConfidenceName = Annotated[str, _part("confidence")]
 JsonObject = Annotated[dict[str, Any], NoDecode, BeforeValidator(_json_object)]
 Flag = Annotated[bool, BeforeValidator(_boolean)]

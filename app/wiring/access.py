@@ -36,7 +36,12 @@ class Access:
         # A key is optional where anybody may ask.
         keys_optional = settings.access.mode == "none" and settings.access.api_keys is not None
         mode = "api_key" if keys_optional else settings.access.mode
-        return None if mode == "none" else hooks.load("authenticators", mode)(settings, self)
+        if mode == "none":
+            return None
+        authenticator: Authenticator = (
+            api_keys(settings) if mode == "api_key" else hooks.wing("sessions.plugin:authenticator")(settings, self)
+        )
+        return authenticator
 
     @cached_property
     def anonymous(self) -> Identity | None:
@@ -97,7 +102,7 @@ class Access:
                 await redis.disconnect()
 
 
-def api_keys(settings: Settings, _access: Access) -> Authenticator:
+def api_keys(settings: Settings) -> Authenticator:
     """Return what finds callers by the keys of API_KEYS."""
     from app.adapters.sessions.identity import ApiKeys
 

@@ -87,10 +87,10 @@ class Answering(Serving):
     @cached_property
     def moderation(self) -> Moderation | None:
         """Return the moderation of questions, or None."""
-        if not self.settings.safety.enabled:
+        if not self.settings.safety.enabled or self.settings.moderation.provider == "off":
             return None
-        made = (make(self.settings, self.clock) for make in hooks.each("moderators"))
-        return next(filter(None, made), None)
+        moderation: Moderation = hooks.wing("safety.moderator:moderation_of")(self.settings, self.clock)
+        return moderation
 
     @cached_property
     def scope(self) -> Runnable[Searching, Redirect | None] | None:

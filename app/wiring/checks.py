@@ -22,9 +22,9 @@ from chains.generation.provider import Provider
 from chains.logs import masked
 
 if TYPE_CHECKING:
-    from app.ledger.passages import Passages
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.adapters.retrieval import RemoteRetriever
+    from app.ledger.passages import Passages
 
 # How long readiness waits for a check.
 ANSWER_WITHIN_S = 1.5
@@ -128,6 +128,7 @@ def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
 
 
 QUESTION = "Which documents are needed?"
+TRIALS_OF_WINGS = ("events.plugin:trials", "office.doctor:trials", "safety.moderator:trials")
 TIMEOUT_S = 5
 STORE_SETTINGS = {"memory": "MEMORY_STORE_PATH", "chroma": "CHROMA_PATH or CHROMA_HOST", "postgres": "DATABASE_URL"}
 
@@ -174,11 +175,11 @@ def findings(services: Answering) -> Iterator[Finding]:
         *_backends(services),
         _beside(services),
     ]
-    for name in hooks.names("doctor"):
+    for place in TRIALS_OF_WINGS:
         try:
-            trials += hooks.load("doctor", name)(services)
+            trials += hooks.wing(place)(services)
         except ConfigurationError as error:
-            left_out.append(Finding(name, "off", str(error), required=False))
+            left_out.append(Finding(place.partition(".")[0], "off", str(error), required=False))
     yield from (_found(trial) for trial in sorted(trials, key=lambda trial: trial.run is None))
     yield from left_out
 

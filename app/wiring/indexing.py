@@ -101,7 +101,7 @@ class Indexing:
     @cached_property
     def uploads(self) -> Any:
         """Return what adds and removes documents over HTTP; None where that is left out of this installation."""
-        made = [make(self.settings, self.library, self.ingestion) for make in hooks.each("uploads")]
+        made = [make(self.settings, self.library, self.ingestion) for make in hooks.wings("uploads.plugin:folder")]
         return made[0] if made else None
 
     @cached_property
@@ -112,7 +112,7 @@ class Indexing:
         return Ingestion(self.settings, self.stored, self._changed)
 
     def _changed(self) -> None:
-        for tell in hooks.each("index_changes"):
+        for tell in hooks.wings("knowledge.ingested:index_changed"):
             with side_step(tell.__name__):
                 tell(self)
 

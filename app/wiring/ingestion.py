@@ -22,7 +22,7 @@ from app.wiring.library import folder_beside
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
 from app.wiring.upgrade import bring_index_over
-from chains.errors import IngestionError
+from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.engine import Engine, PlainEngine, Reading
 from chains.ingestion.files import Chosen, Problem
 from chains.ingestion.index import ingest
@@ -50,13 +50,13 @@ def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) 
         IngestionError: its cluster cannot be reached.
     """
     reading = Reading(parser(settings), suspicious_of(settings))
-    engine: Engine = hooks.load("engines", choice.name)(settings, reading, embeddings, choice.address)
+    if choice.name == "plain":
+        return PlainEngine(reading, embeddings)
+    if choice.name != "ray":
+        msg = f"there is no engine {choice.name!r}; there are plain, ray"
+        raise ConfigurationError(msg)
+    engine: Engine = hooks.wing("ray.plugin:engine")(settings, reading, choice.address)
     return engine
-
-
-def plain(_settings: Settings, reading: Reading, embeddings: Embeddings, _address: str | None) -> Engine:
-    """Return the threads of this process."""
-    return PlainEngine(reading, embeddings)
 
 
 PLAIN = EngineChoice()

@@ -48,7 +48,7 @@ def chat_model(
 
 def offline_model(settings: Settings, embeddings: Embeddings, similarity: WordSimilarity) -> BaseChatModel:
     """Return the offline answerer."""
-    model: BaseChatModel = hooks.load("models", OFFLINE)(
+    model: BaseChatModel = hooks.wing("offline:OfflineChatModel")(
         embeddings=embeddings, similarity=similarity, prompts_folder=settings.prompt.folder
     )
     return model
@@ -103,35 +103,50 @@ async def close(models: Mapping[str, BaseChatModel]) -> None:
 
 def first_model(settings: Settings) -> BaseChatModel:
     """Return the model of LLM_PROVIDER."""
-    options: dict[str, Any] = {
-        "model": settings.llm.model,
-        "temperature": settings.llm.temperature,
-        "max_tokens": settings.llm.max_tokens,
-        "timeout_s": settings.llm.timeout_s,
-    }
-    options |= settings.llm.options or {}
-    if settings.provider == "openrouter":
-        with hooks.from_extra("openai", "LLM_PROVIDER=openrouter"):
-            from app.adapters.llm.openai_compatible import openrouter_model
+    model: BaseChatModel = hooks.load("models", settings.provider)(settings)
+    return model
 
-        key = settings.llm.openrouter_api_key or settings.llm.api_key
-        return openrouter_model(base_url=settings.llm.base_url, api_key=key, **options)
-    if settings.provider in LOCAL_SERVERS:
-        with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
-            from app.adapters.llm.openai_compatible import local_model
 
-        name = None if settings.llm.model == LISTED_MODEL else settings.llm.model
-        return local_model(
-            base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options | {"model": name}
-        )
-    if settings.provider == "openai-compatible":
-        with hooks.from_extra("openai", "a provider that speaks OpenAI's protocol"):
-            from app.adapters.llm.openai_compatible import openai_compatible_model
-
-        return openai_compatible_model(base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options)
+def groq(settings: Settings) -> BaseChatModel:
+    """Return the model at Groq."""
     from app.adapters.llm.groq import groq_model
 
-    return groq_model(api_key=settings.llm.api_key or SecretStr(""), base_url=settings.llm.base_url, **options)
+    key = settings.llm.api_key or SecretStr("")
+    return groq_model(api_key=key, base_url=settings.llm.base_url, **_options(settings))
+
+
+def openrouter(settings: Settings) -> BaseChatModel:
+    """Return the model at OpenRouter."""
+    with hooks.from_extra("openai", "LLM_PROVIDER=openrouter"):
+        from app.adapters.llm.openai_compatible import openrouter_model
+
+    key = settings.llm.openrouter_api_key or settings.llm.api_key
+    return openrouter_model(base_url=settings.llm.base_url, api_key=key, **_options(settings))
+
+
+def openai_compatible(settings: Settings) -> BaseChatModel:
+    """Return the model of a service that speaks OpenAI's protocol."""
+    with hooks.from_extra("openai", "a provider that speaks OpenAI's protocol"):
+        from app.adapters.llm.openai_compatible import openai_compatible_model
+
+    base_url = settings.llm.base_url or ""
+    return openai_compatible_model(base_url=base_url, api_key=settings.llm.api_key, **_options(settings))
+
+
+def local_server(settings: Settings) -> BaseChatModel:
+    """Return the model of a server on this machine; by default the first that it lists."""
+    with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
+        from app.adapters.llm.openai_compatible import local_model
+
+    name = None if settings.llm.model == LISTED_MODEL else settings.llm.model
+    options = _options(settings) | {"model": name}
+    return local_model(base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options)
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    llm = settings.llm
+    options = {"model": llm.model, "temperature": llm.temperature, "max_tokens": llm.max_tokens}
+    return options | {"timeout_s": llm.timeout_s} | (llm.options or {})
 
 
 def unused_local_server(settings: Settings) -> str | None:

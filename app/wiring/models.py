@@ -40,20 +40,29 @@ RERANKED, RERANKER_TIMEOUT_S = 30, 5
 
 
 def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
-    """Return the embeddings that EMBEDDING_PROVIDER and EMBEDDING_BACKEND name."""
-    if settings.embedding.provider == "openai-compatible":
-        from app.adapters.embeddings.http_embeddings import HttpEmbeddings
+    """Return the embeddings that EMBEDDING_PROVIDER names."""
+    embeddings: Embeddings = hooks.load("embeddings", settings.embedding.provider)(settings, clock)
+    return embeddings
 
-        return HttpEmbeddings(
-            base_url=settings.embedding.base_url or "",
-            model=settings.embedding.model,
-            api_key=settings.embedding.api_key or settings.llm.api_key,
-            prefixes=embedding_prefixes(settings),
-            input_type=settings.embedding.prefixes == INPUT_TYPE,
-            timeout_s=SERVICE_TIMEOUT_S,
-            policy=RetryPolicy(retries=SERVICE_RETRIES),
-            clock=clock,
-        )
+
+def embedding_service(settings: Settings, clock: Clock) -> Embeddings:
+    """Return the embeddings of a service that speaks OpenAI's protocol."""
+    from app.adapters.embeddings.http_embeddings import HttpEmbeddings
+
+    return HttpEmbeddings(
+        base_url=settings.embedding.base_url or "",
+        model=settings.embedding.model,
+        api_key=settings.embedding.api_key or settings.llm.api_key,
+        prefixes=embedding_prefixes(settings),
+        input_type=settings.embedding.prefixes == INPUT_TYPE,
+        timeout_s=SERVICE_TIMEOUT_S,
+        policy=RetryPolicy(retries=SERVICE_RETRIES),
+        clock=clock,
+    )
+
+
+def embeddings_here(settings: Settings, _clock: Clock) -> Embeddings:
+    """Return the embeddings of a model on this machine, by EMBEDDING_BACKEND."""
     if settings.embedding.backend == "torch":
         from app.adapters.embeddings.huggingface import torch_embeddings
 

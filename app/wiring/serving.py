@@ -44,7 +44,11 @@ class Serving(Indexing):
         """Return the outbox of events; None if events are off."""
         if self.parts.outbox is not None:
             return self.parts.outbox
-        return next((made for make in hooks.each("events") if (made := make(self.settings))), None)
+        events = self.settings.events
+        if events.rabbitmq_url is None or not events.enabled:
+            return None
+        outbox: Outbox = hooks.wing("events.plugin:outbox")(self.settings)
+        return outbox
 
     @cached_property
     def metrics(self) -> "Metrics":
@@ -55,9 +59,9 @@ class Serving(Indexing):
     @cached_property
     def answer_log(self) -> AnswerLog | None:
         """Return the log of answers; None if it is off, or these services only test or measure."""
-        if not (self.serving or self.logs_answers):
+        if not (self.serving or self.logs_answers) or not self.settings.answer_log.enabled:
             return None
-        return next((made for make in hooks.each("answer_logs") if (made := make(self))), None)
+        return next((make(self) for make in hooks.wings("knowledge.answer_log:answer_log")), None)
 
     @cached_property
     def observers(self) -> list[Observer]:
@@ -71,6 +75,7 @@ class Serving(Indexing):
             )
         if self.answer_log is not None:
             observers.append(self.answer_log)
+        observers += (make(self) for make in hooks.each("observers"))
         return observers
 
     @cached_property

@@ -35,12 +35,10 @@ class CacheStats:
         self._counts: Counter[tuple[LevelName, Event]] = Counter()
 
     def add(self, level: LevelName, event: Event) -> None:
-        """Count one event."""
         with self._lock:
             self._counts[level, event] += 1
 
     def of(self, level: LevelName, event: Event) -> int:
-        """Return how often the event happened at the level."""
         return self._counts[level, event]
 
 

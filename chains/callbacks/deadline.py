@@ -130,7 +130,6 @@ class Worker:
         self._thread.start()
 
     def is_current(self) -> bool:
-        """Return whether the caller runs in this thread already."""
         return threading.current_thread() is self._thread
 
     def submit(self, function: Callable[[], Result]) -> Future[Result]:

@@ -81,7 +81,6 @@ class StageTimer(BaseCallbackHandler):
                 self._names[run_id] = name
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """End the lap of a stage."""
         name = self._names.pop(run_id, None)
         if name is not None:
             now = self._clock()
@@ -95,7 +94,6 @@ class StageTimer(BaseCallbackHandler):
             self._sequence = None
 
     def elapsed_ms(self) -> float:
-        """Return the milliseconds since the chain started."""
         return 0.0 if self._started is None else round(1000 * (self._clock() - self._started), 3)
 
 

@@ -18,7 +18,7 @@ from chains.citations.cited_sentences import (
     without,
 )
 from chains.citations.closest import closest_of
-from chains.citations.contradiction import find_disagreement
+from chains.citations.contradiction import Disagreement, find_disagreements
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.evidence import Asked, asked_about
 from chains.citations.markers import inside, link_labels
@@ -164,15 +164,16 @@ class CiteSources:
         text = replacement or answer
         if not is_shown:
             text = translated(text, state.get("language"), self.translations)
-        closest, disagreement, older = list[ClosestPassage](), None, None
+        closest: list[ClosestPassage] = []
+        disagreement: Disagreement | None = None
+        older: Disagreement | None = None
         unanswered = unanswered_parts(answer, len(state.get("parts", [])), self._standing(citations))
         if outcome != "blocked" and (unanswered or outcome != "answered"):
             with side_step("closest"):
                 closest = closest_of(state, unanswered)
         if outcome == "answered":
             with side_step("disagreement"):
-                disagreement = find_disagreement(answer, found.citations, shown, asked.text)
-                older = find_disagreement(answer, found.citations, shown, asked.text, older=True)
+                disagreement, older = find_disagreements(answer, found.citations, shown, asked.text)
         return CitationResult(
             citations=citations,
             sources=sources_of(citations, shown),

@@ -70,6 +70,7 @@ EXAMPLE: Final = re.compile(
     r"\b(?:examples?|for instance|e\.g|suppose|imagine|sample calculation)\b|[=÷×]", re.IGNORECASE
 )
 
+
 LONGEST_NAME: Final = 8  # Words.
 _SOFT: Final = 0.1  # The weight from which a word is more than grammar.
 

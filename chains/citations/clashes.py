@@ -214,7 +214,6 @@ def _holds(words: Sequence[Token], some: frozenset[str]) -> bool:
 
 
 def is_negation(word: Token) -> bool:
-    """Return whether a word denies what follows it."""
     text = word.text.lower()
     return text in _NEGATIONS or text.endswith(_CONTRACTIONS)
 

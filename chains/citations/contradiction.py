@@ -3,7 +3,6 @@
 Two claims contradict each other that have one subject, one measure and one condition, and another value.
 """
 
-import operator
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache, partial
@@ -36,8 +35,8 @@ def contradict(one: Claim, other: Claim, asked: Collection[str] = frozenset()) -
         return False
     if one.about.series == other.about.series != "" and one.about.edition != other.about.edition:
         # The titles differ in a year or a version alone.
-        paths = ([series_of(heading) for heading in claim.path] for claim in (one, other))
-        is_same = one.conditions == other.conditions and one.said == other.said and operator.eq(*paths)
+        mine, theirs = ([series_of(heading) for heading in claim.path] for claim in (one, other))
+        is_same = one.conditions == other.conditions and one.said == other.said and mine == theirs
         return is_same and bool(one.words)
     bounds = {claim.value.bound for claim in (one, other) if isinstance(claim.value, Quantity)}
     both_answer = bool(asked) and len(bounds) <= 1 and _answers(one, asked) and _answers(other, asked)
@@ -161,36 +160,42 @@ LONGEST_TITLE = 80
 _HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
 
 
-def find_disagreement(
-    answer: str, citations: Sequence[Citation], shown: Sequence[Passage], question: str = "", *, older: bool = False
-) -> tuple[str, str] | None:
+Disagreement = tuple[str, str]
+"""What two documents give for one thing: each a figure, a date or a name, with the title of its document behind it."""
+
+
+def find_disagreements(
+    answer: str, citations: Sequence[Citation], shown: Sequence[Passage], question: str = ""
+) -> tuple[Disagreement | None, Disagreement | None]:
     """Return what a cited statement gives that the answer repeats, and what another document's statement gives for it.
 
-    The other document is one in force, or with `older` a version that is no longer. Each is a figure, a date or a name,
-    with the title of its document behind it. The question counts as well: of two statements that both speak of all that
-    it asks, one may say more than the other.
+    Both documents are in force in the first pair; one of them no longer is in the second. The question
+    counts as well: of two statements that both speak of all that it asks, one may say more than the other.
     """
     reader = ClaimReader(frozenset(chain.from_iterable(_in_small_letters(one["content"]) for one in shown)))
     said = {word.key for word in tokens(answer)}
     words = tokens(_HOW.sub(" ", question))  # Without what is measured: "how long".
     asked = frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
     claims = [cache(partial(_claims, passage, reader)) for passage in shown]  # Each is read once, if at all.
+    pairs: dict[bool, Disagreement] = {}
     for place, start, end in _cited(citations, shown):
         passage = shown[place]
         mine = [one for one in claims[place]() if start <= one.start < end and _repeats(said, one)]
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
         for rank, other in enumerate(shown) if subjects else ():
             is_same = source_key(other)[0] == source_key(passage)[0]
-            if (
-                is_same
-                or is_in_force(str(other["metadata"].get("title") or "")) == older
-                or subjects.isdisjoint(evidence_of(other).occurrences)
-            ):
+            in_force = _are_in_force(passage, other)
+            if is_same or in_force in pairs or subjects.isdisjoint(evidence_of(other).occurrences):
                 continue
             for rival in claims[rank]():
                 if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
-                    return _with_title(one, passage), _with_title(rival, other)
-    return None
+                    pairs[in_force] = _with_title(one, passage), _with_title(rival, other)
+                    break
+    return pairs.get(True), pairs.get(False)
+
+
+def _are_in_force(*passages: Passage) -> bool:
+    return all(is_in_force(str(passage["metadata"].get("title") or "")) for passage in passages)
 
 
 def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[int, int, int]]:

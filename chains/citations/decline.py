@@ -53,7 +53,6 @@ def _end_of_decline(answer: str) -> int | None:
 
 
 def first_decline(answer: str) -> str:
-    """Return the answer up to the end of its decline."""
     end = _end_of_decline(answer)
     return answer if end is None else answer[:end].rstrip()
 

@@ -2,21 +2,15 @@
 
 `[...]`, full-width and escaped brackets, outside code, links, images, footnotes, checkboxes and indexes. What a span
 means is for `chains.citations.titles` and `chains.citations.number_scanner` to say.
-
-markdown-it-py, a CommonMark parser, separates code from text. It keeps line numbers for blocks and no offsets for
-what is inside a line, so the rules that consume code spans and autolinks are wrapped to note where they stood.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
-from markdown_it import MarkdownIt
 from markdown_it.helpers import parseLinkDestination
-from markdown_it.rules_inline import StateInline, autolink, backtick
 
-from chains.citations.number_scanner import numbers_in
+from chains.citations.number_scanner import code_ranges, numbers_in
 
 LONGEST_MARKER = 400
 LONGEST_LINK = 2000
@@ -45,17 +39,14 @@ class Marker:
 
     @property
     def escaped(self) -> bool:
-        """Return whether backslashes stand before the brackets."""
         return self.raw.startswith("\\")
 
     @property
     def inner(self) -> str:
-        """Return the words between the brackets."""
         return self.raw[2:-2] if self.escaped else self.raw[1:-1]
 
     @property
     def inner_start(self) -> int:
-        """Return where those words begin in the answer."""
         return self.start + 1 + self.escaped
 
 
@@ -152,11 +143,8 @@ def _is_other(answer: str, marker: Marker) -> bool:
         line = answer.rfind("\n", 0, start) + 1
         return bool(_CHECKBOX.fullmatch(answer, line, start))
     before = answer[start - 1 : start]
-    return answer[start] == "[" and (before.isalnum() or before in {"_", ")"}) and _is_index(inner)
-
-
-def _is_index(inner: str) -> bool:
-    return inner.lstrip("-").isalnum() and " " not in inner
+    is_index = inner.lstrip("-").isalnum() and " " not in inner
+    return answer[start] == "[" and (before.isalnum() or before in {"_", ")"}) and is_index
 
 
 _BACKTICKS = re.compile("`+")
@@ -169,14 +157,12 @@ class MarkerBuffer:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Take the next piece, and return what can be shown."""
         self._held += piece
         cut = self._opened_at()
         shown, self._held = self._held[:cut], self._held[cut:]
         return shown
 
     def flush(self) -> str:
-        """Return the rest, once the answer has ended."""
         rest, self._held = self._held, ""
         return rest
 
@@ -190,95 +176,12 @@ class MarkerBuffer:
                 open_at.append((bracket, found.start()))
             elif bracket not in OPENING:
                 open_at.clear()
-            elif self._closes(bracket, found.start(), open_at):
-                open_at.pop()
+            elif open_at and open_at[-1][0] == OPENING[bracket]:
+                opened = ""
+                for run in _BACKTICKS.findall(self._held[open_at[-1][1] : found.start()]):
+                    opened = "" if run == opened else opened or run
+                if not opened:  # A bracket in a code span that is open closes nothing.
+                    open_at.pop()
         waiting = [start for _, start in open_at if len(self._held) - start <= LONGEST_MARKER]
         ends_in_escape = self._held.endswith("\\")
         return waiting[0] if waiting else len(self._held) - ends_in_escape
-
-    def _closes(self, bracket: str, at: int, open_at: Sequence[tuple[str, int]]) -> bool:
-        if not open_at or open_at[-1][0] != OPENING[bracket]:
-            return False
-        return not _ends_in_code(self._held[open_at[-1][1] : at])
-
-
-def _ends_in_code(text: str) -> bool:
-    """Return whether a code span is open at the end: a bracket in it closes nothing."""
-    opened = ""
-    for run in _BACKTICKS.findall(text):
-        opened = "" if run == opened else opened or run
-    return bool(opened)
-
-
-Range = tuple[int, int]
-
-# A text without any of these holds no code, and is not parsed.
-_MAY_BE_CODE = re.compile(r"[`<]|~~~|^[ ]{0,3}(?:\t|[ ]{4})|\t", re.MULTILINE)
-
-_InlineRule = Callable[[StateInline, bool], bool]
-_NOTES = "ranges"
-
-
-def code_ranges(text: str) -> list[Range]:
-    """Return the ranges of code blocks, code spans and autolinks in `text`, in order. Linear in its length."""
-    if not _MAY_BE_CODE.search(text):
-        return []
-    parser = _parser()
-    flat = text.replace("\r", " ")  # The same length, so that offsets hold.
-    lines = _line_starts(flat)
-    ranges: list[Range] = []
-    for token in parser.parse(flat):
-        if token.type in {"fence", "code_block"} and token.map:
-            ranges.append((lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]))
-        elif token.type == "inline" and token.map and ("`" in token.content or "<" in token.content):
-            ranges.extend(_spans(parser, flat, token.content, lines[token.map[0]]))
-    return ranges
-
-
-def _spans(parser: MarkdownIt, text: str, content: str, start: int) -> Iterator[Range]:
-    notes: dict[str, list[Range]] = {_NOTES: []}
-    parser.inline.parse(content, parser, notes, [])
-    offsets = _offsets(text, content, start)
-    for begin, end in notes[_NOTES]:
-        yield offsets[begin], offsets[end - 1] + 1
-
-
-def _offsets(text: str, content: str, start: int) -> list[int]:
-    # A block's content is its lines without their indentation or quote marks: find each again, in order.
-    offsets: list[int] = []
-    cursor = start
-    for line in content.split("\n"):
-        at = text.find(line, cursor)
-        cursor = cursor if at < 0 else at
-        offsets.extend(range(cursor, cursor + len(line) + 1))
-        cursor += len(line)
-    return offsets
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    starts.extend(index + 1 for index, character in enumerate(text) if character == "\n")
-    return [*starts, len(text)]
-
-
-@cache
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark").disable(["html_block", "reference"])
-    parser.core.ruler.enableOnly(["block"])
-    parser.inline.ruler.enableOnly(["text", "escape", "backticks", "autolink"])
-    parser.inline.ruler2.enableOnly([])
-    parser.inline.ruler.at("backticks", _noting(backtick))
-    parser.inline.ruler.at("autolink", _noting(autolink))
-    return parser
-
-
-def _noting(rule: _InlineRule) -> _InlineRule:
-    def noting(state: StateInline, silent: bool) -> bool:
-        begin, tokens = state.pos, len(state.tokens)
-        if not rule(state, silent):
-            return False
-        if len(state.tokens) > tokens:
-            state.env[_NOTES].append((begin, state.pos))
-        return True
-
-    return noting

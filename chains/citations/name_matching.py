@@ -95,7 +95,9 @@ def fit(written: str, actual: str) -> Fit | None:
     if share is not None:
         return Fit(SHORT_FORM, "short", certain)
     coefficient = dice(first, second)
-    alike = coefficient > DICE_THRESHOLD and not _exchanges_a_word(first, second)
+    # "Malaysia Import Rules" and "Indonesia Import Rules" differ by exchanged words.
+    ours, theirs = first.split(), second.split()
+    alike = coefficient > DICE_THRESHOLD and not (_lacks(ours, theirs) and _lacks(theirs, ours))
     return Fit(DICE_SPAN * coefficient, "alike", certain=True) if alike else None
 
 
@@ -103,12 +105,6 @@ def _contains(longer: str, shorter: str) -> bool:
     if not SHORTEST_CONTAINED <= len(shorter) < len(longer):
         return False
     return re.search(rf"(?<!\w)(?<!\d\.){re.escape(shorter)}(?!\w)(?!\.\d)", longer) is not None
-
-
-def _exchanges_a_word(first: str, second: str) -> bool:
-    """Return whether the names differ by exchanged words: "Malaysia Import Rules", "Indonesia Import Rules"."""
-    ours, theirs = first.split(), second.split()
-    return _lacks(ours, theirs) and _lacks(theirs, ours)
 
 
 def _lacks(words: list[str], others: list[str]) -> bool:
@@ -132,18 +128,14 @@ def _share_of_short_form(written: str, actual: str) -> float | None:
     if not words or len(names) > LONGEST_NAME or len(words) > len(names):
         return None
     for word in words:
-        found = _place_of_initials(word, names, at) or _place_of(word, names, at)
-        if found is None:
+        wanted = stem(word.casefold())
+        places = (place for place in range(at, len(names)) if stem(names[place].casefold()) == wanted)
+        run = _place_of_initials(word, names, at) or next(((place, place + 1) for place in places), None)
+        if run is None:
             return None
-        matched += sum(name.casefold() not in _SMALL for name in names[found[0] : found[1]])
-        at = found[1]
+        matched += sum(name.casefold() not in _SMALL for name in names[run[0] : run[1]])
+        at = run[1]
     return matched / max(1, sum(name.casefold() not in _SMALL for name in names))
-
-
-def _place_of(word: str, names: list[str], start: int) -> tuple[int, int] | None:
-    wanted = stem(word.casefold())
-    places = (place for place in range(start, len(names)) if stem(names[place].casefold()) == wanted)
-    return next(((place, place + 1) for place in places), None)
 
 
 def _place_of_initials(word: str, names: list[str], start: int) -> tuple[int, int] | None:

@@ -33,6 +33,7 @@ _CODE_NAME = re.compile(
     r"(?:^|\W)(?:\w*_\w*|\w*\d|\w*[a-z][A-Z]\w*|arr(?:ay)?|list|items?|data|args|argv|matrix|rows?|xs?|i)$"
 )
 
+Range = tuple[int, int]
 Part = str | tuple[int, ...]
 """Plain text, or the numbers of one group."""
 
@@ -51,6 +52,7 @@ class NumberScanner:
     _recent: str = "\n"  # The end of what has been passed on, for what stands before a bracket.
     _fence: str = ""
     _parts: list[Part] = field(default_factory=list)
+    code: list[Range] = field(default_factory=list)  # Of an answer that is fed whole: its code spans and blocks.
 
     def feed(self, piece: str, *, final: bool = False) -> list[Part]:
         """Take the next piece, and return the parts that are settled; with `final`, all that is left."""
@@ -107,6 +109,7 @@ class NumberScanner:
             line_end = len(self._held) if line_end < 0 else line_end + 1
             if "`" not in self._held[end:line_end]:
                 self._fence = self._held[self._at : end]
+                self.code.append((self._at, line_end))
                 return self._text(line_end)
         return self._code_span(end, final) if self._held[self._at] == "`" else self._text(end)
 
@@ -118,6 +121,7 @@ class NumberScanner:
         for closing in _RUN.finditer(self._held, end, limit):
             settled = final or closing.end() < len(self._held)
             if closing.group() == self._held[self._at : end] and settled:
+                self.code.append((self._at, closing.end()))
                 return self._text(closing.end())
         waiting = paragraph is None and len(self._held) < window and not final
         return False if waiting else self._text(end)
@@ -133,6 +137,7 @@ class NumberScanner:
             return False
         if may_close and len(bare) >= len(self._fence) and self._at_line_start():
             self._fence = ""
+        self.code.append((self._at, line_end))
         return self._text(line_end)
 
     def _bracket(self, final: bool) -> bool:
@@ -190,6 +195,20 @@ class NumberScanner:
             return False
         known = all(1 <= number <= self.sources for number in numbers_of(group))
         return not known or _CODE_NAME.search(self._recent) is not None
+
+
+_AUTOLINK = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>")
+
+
+def code_ranges(text: str) -> list[Range]:
+    """Return the ranges of code blocks, code spans and autolinks in `text`, in order. Linear in its length."""
+    links = [link.span() for link in _AUTOLINK.finditer(text)] if "<" in text else []
+    if "`" not in text and "~~~" not in text:
+        return links
+    scanner = NumberScanner(0)
+    scanner.feed(text, final=True)
+    code = [link for link in links if not any(start <= link[0] < end for start, end in scanner.code)]
+    return sorted([*scanner.code, *code])
 
 
 def numbers_in(group: str) -> tuple[int, ...]:

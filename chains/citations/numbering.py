@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from chains.citations.cited_sentences import Sentence
-from chains.citations.markers import MarkerBuffer, code_ranges, link_labels
-from chains.citations.number_scanner import NumberScanner
+from chains.citations.markers import MarkerBuffer, link_labels
+from chains.citations.number_scanner import NumberScanner, code_ranges
 from chains.naming import UNTITLED, place_name
 from chains.state import Passage
 from chains.text.letters import escape_brackets, one_line
@@ -53,7 +53,6 @@ class NumberedMarkers:
         return "".join(self._written(piece, final=False))
 
     def flush(self) -> str:
-        """Return the rest, once the answer has ended."""
         rest = "".join(self._written("", final=True))
         if self._hole and self._after.strip():
             return rest + self._over_hole(self._after)
@@ -99,7 +98,8 @@ class NumberedMarkers:
         before = ""
         if self._run and not _JOIN.fullmatch(self._gap):
             self._run = set()
-            before = self._release()
+            gap, self._gap = self._gap, ""
+            before = self._take_gap(gap)
         new = [number for number in self._known(numbers) if number not in self._run]
         if not new:
             self._after = ""
@@ -114,10 +114,6 @@ class NumberedMarkers:
         self._gap, self._hole, self._after = "", False, ""
         self._run.update(new)
         return written
-
-    def _release(self) -> str:
-        gap, self._gap = self._gap, ""
-        return self._take_gap(gap)
 
     def _known(self, numbers: Sequence[int]) -> list[int]:
         """Return the final numbers of the sources among `numbers` that were shown, each once."""
@@ -138,7 +134,6 @@ class NumberedMarkers:
         return source_key(passage)
 
     def _marker(self, number: int) -> str:
-        """Return the marker of the sources' final number."""
         return f"[{number}]"
 
 
@@ -154,7 +149,6 @@ class TitledMarkers(NumberedMarkers):
         return self._titles.feed(super().feed(piece))
 
     def flush(self) -> str:
-        """Return the rest, once the answer has ended."""
         return self._titles.feed(super().flush()) + self._titles.flush()
 
     def _key(self, passage: Passage) -> tuple[object, ...]:

@@ -70,18 +70,14 @@ def read_titles(marker: Marker, shown: Sequence[Passage]) -> list[Reference]:
     """Return the references of a marker; none where it is no citation (a plain bracketed word, a year)."""
     if not any(map(str.isalpha, marker.inner)) and (marker.escaped or not _LABELLED_NUMBER.fullmatch(marker.inner)):
         return []
-    return _of_escaped(read_names(marker.inner, marker.inner_start, shown, span=(marker.start, marker.end)), marker)
-
-
-def _of_escaped(references: list[Reference], marker: Marker) -> list[Reference]:
-    """Return the references; brackets that are escaped cite only by a title and its section, or by a full title."""
-    real = all(reference.passage and (reference.section_matched or _is_full(reference)) for reference in references)
-    return references if real or not marker.escaped else []
-
-
-def _is_full(reference: Reference) -> bool:
-    title = str(reference.passage["metadata"].get("title")) if reference.passage else ""
-    return normalise(reference.title) == normalise(title) and len(title.split()) >= FULL_TITLE
+    references = read_names(marker.inner, marker.inner_start, shown, span=(marker.start, marker.end))
+    for reference in references if marker.escaped else ():
+        # Escaped brackets cite only by a title and its section, or by a full title.
+        title = str(reference.passage["metadata"].get("title")) if reference.passage else ""
+        is_full = normalise(reference.title) == normalise(title) and len(title.split()) >= FULL_TITLE
+        if not reference.passage or not (reference.section_matched or is_full):
+            return []
+    return references
 
 
 def read_names(
@@ -106,7 +102,10 @@ def _reference(
     best = max(_interpretations(named, shown), key=lambda found: found.score)
     if best.passage is None or best.score - SECTION_WEIGHT * best.section_score <= SHORT_FORM:
         # A whole path of headings says more than a word of some title.
-        best = _section_alone(named, shown) or best
+        headed = with_section(named, shown)
+        if len({_document(passage) for passage in headed}) == 1:
+            title = str(headed[0]["metadata"].get("title") or "")
+            best = _Interpretation(title, named, headed[0], score=1.0, section_score=1.0)
     is_named = prefix or (best.section and any(map(str.isalpha, best.title)))
     if (
         best.passage is None and not is_named and not with_section(named, shown)
@@ -210,36 +209,21 @@ def with_section(text: str, shown: Sequence[Passage]) -> list[Passage]:
     """Return the passages that have a section of this name or number, or of this whole path, whatever their title."""
     named = _named(text)
     parts = _PATH.split(named)
-    plain_words = not _LABELLED_NUMBER.fullmatch(named) and not _is_name(named)
+    is_name = len(named) >= FEWEST_LETTERS and (named[0].isupper() or named[0].isdecimal())
+    plain_words = not _LABELLED_NUMBER.fullmatch(named) and not is_name
     return [] if plain_words else [passage for passage in shown if all(_is_heading(part, passage) for part in parts)]
-
-
-def _section_alone(text: str, shown: Sequence[Passage]) -> _Interpretation | None:
-    """Return the passage of the one document that has this section."""
-    found = with_section(text, shown)
-    if len({_document(passage) for passage in found}) != 1:
-        return None
-    title = str(found[0]["metadata"].get("title") or "")
-    return _Interpretation(title, text, found[0], score=1.0, section_score=1.0)
-
-
-def _is_name(text: str) -> bool:
-    return len(text) >= FEWEST_LETTERS and (text[0].isupper() or text[0].isdecimal())
 
 
 def _document(passage: Passage) -> str:
     return source_key(passage)[0]
 
 
-def _own_headings(passage: Passage) -> list[str]:
-    metadata = passage["metadata"]
-    return [str(metadata.get("section") or ""), *_headings(metadata.get("section_path"))]
-
-
 def _is_heading(text: str, passage: Passage) -> bool:
+    metadata = passage["metadata"]
+    headings = [str(metadata.get("section") or ""), *_headings(metadata.get("section_path"))]
     if _LABELLED_NUMBER.fullmatch(text) and (number := _NUMBER.fullmatch(text)):
-        return any(_leading_number(heading) == number[1] for heading in _own_headings(passage))
-    names = [name for heading in _own_headings(passage) for name in (heading, _unnumbered(heading))]
+        return any(_leading_number(heading) == number[1] for heading in headings)
+    names = [name for heading in headings for name in (heading, _unnumbered(heading))]
     return normalise(text) in {normalise(name) for name in names} - {""}
 
 

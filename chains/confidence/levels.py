@@ -57,7 +57,7 @@ class RateAnswers:
         answered = [part for part in range(len(state.get("parts", []))) if part not in state["unanswered"]]
         if not answered:
             rating = self.strategy(state)
-            older = f". A version that is no longer in force says {state['older']}" if state.get("older") else ""
+            older = f". Another version says {state['older']}" if state.get("older") else ""
             return {**rating, "reason": rating["reason"] + older}
         rated = [self.strategy(_of_part(part, state)) for part in answered]
         least = min(range(len(rated)), key=lambda place: rated[place]["score"])

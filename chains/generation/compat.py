@@ -12,22 +12,18 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 
 def generate(model: BaseChatModel, **request: Any) -> ChatResult:
-    """Return the model's answer."""
     return model._generate(**request)
 
 
 async def agenerate(model: BaseChatModel, **request: Any) -> ChatResult:
-    """Return the model's answer."""
     return await model._agenerate(**request)
 
 
 def stream(model: BaseChatModel, **request: Any) -> Generator[ChatGenerationChunk]:
-    """Return the stream of the model's answer."""
     return cast("Generator[ChatGenerationChunk]", model._stream(**request))
 
 
 def astream(model: BaseChatModel, **request: Any) -> AsyncGenerator[ChatGenerationChunk]:
-    """Return the stream of the model's answer."""
     return cast("AsyncGenerator[ChatGenerationChunk]", model._astream(**request))
 
 

@@ -23,12 +23,10 @@ _REASONS: dict[type[LLMError], str] = {
 
 
 def reason_of(error: LLMError) -> str:
-    """Return the error in words for the user."""
     return next(f"{reason}; {INSTEAD}" for kind, reason in _REASONS.items() if isinstance(error, kind))
 
 
 def marked(result: ChatResult, reason: str) -> ChatResult:
-    """Return the result, its message marked."""
     for generation in result.generations:
         generation.message.response_metadata[DEGRADED] = reason
     return result

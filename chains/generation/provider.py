@@ -52,7 +52,6 @@ class Request:
 
     @property
     def longest_reply(self) -> int:
-        """Return the most tokens that the call asks for."""
         return max(self.max_tokens, self.options.get("max_tokens") or 0)
 
     def require_time_s(self) -> float:

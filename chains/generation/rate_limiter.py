@@ -10,7 +10,6 @@ the others follow once that has ended.
 
 import threading
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chains.clock import Clock
@@ -105,19 +104,15 @@ class RateLimiter:
 
     @property
     def waiting(self) -> int:
-        """Return how many requests wait for their time."""
         now = self._clock.now()
         return sum(reservation.at > now for reservation in list(self._reserved))
 
     def _earliest(self, now: float, tokens: int) -> float:
         last = self._reserved[-1].at if self._reserved else now
         start = max(now, self._paused_until, last)
-        return next(at for at in self._candidates(start) if self._has_room(at, tokens))
-
-    def _candidates(self, start: float) -> Iterator[float]:
-        """Yield `start`, then the times at which a reservation leaves the minute before."""
-        yield start
-        yield from (one.at + MINUTE_S for one in self._reserved if one.at + MINUTE_S > start)
+        # After `start` the minute before has room at the earliest when a reservation leaves it.
+        leaving = [one.at + MINUTE_S for one in self._reserved if one.at + MINUTE_S > start]
+        return next(at for at in [start, *leaving] if self._has_room(at, tokens))
 
     def _has_room(self, at: float, tokens: int) -> bool:
         recent = [one.tokens for one in self._reserved if one.at + MINUTE_S > at]

@@ -32,7 +32,6 @@ class ReasoningFilter:
         self._thought = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece, and return what can be shown."""
         self._held += piece
         shown = ""
         while found := (_CLOSING if self._thinking else _TAG).search(self._held):
@@ -48,7 +47,6 @@ class ReasoningFilter:
         return shown
 
     def flush(self) -> str:
-        """Return the rest, once the text has ended."""
         rest, self._held = self._passed(self._held), ""
         return rest
 
@@ -113,7 +111,6 @@ class Reply:
         self.is_full = False
 
     def feed(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
-        """Take the next chunk, and return what may be read of it."""
         self._left -= max(1.0, len(chunk.text) / CHARACTERS_PER_TOKEN)
         if self._left < 0:
             self.is_full = True
@@ -126,7 +123,6 @@ class Reply:
         return ChatGenerationChunk(message=message, generation_info=chunk.generation_info)
 
     def flush(self) -> list[ChatGenerationChunk]:
-        """Return the rest, once the reply has ended."""
         rest = self._words.flush()
         return [ChatGenerationChunk(message=AIMessageChunk(content=rest))] if rest else []
 

@@ -84,11 +84,15 @@ def _words_score(candidate: Candidate, bm25: float, near_by: Mapping[tuple[str, 
 def _lead_with_source(ranked: Sequence[Fused]) -> list[Fused]:
     """Let near-duplicates swap places so that the document that says more about the question leads."""
     support = Counter(one.candidate.document for one in ranked)
-    words = [_words(one.candidate) for one in ranked]
+    words = [_words(one.candidate.place.text if one.candidate.place else "") for one in ranked]
     result = list(ranked)
     seen: set[int] = set()
     for first in range(min(LEADERS, len(ranked))):
-        copies = [] if first in seen else [first, *_copies(first, ranked, words, seen)]
+        copies = [] if first in seen else [first]
+        for other in range(first + 1, len(ranked)) if copies else ():
+            is_other = other not in seen and ranked[other].candidate.document != ranked[first].candidate.document
+            if is_other and _alike(words[first], words[other]):
+                copies.append(other)
         seen.update(copies)
         preferred = sorted(copies, key=lambda place: -support[ranked[place].candidate.document])
         for place, chosen in zip(copies, preferred, strict=True):
@@ -96,21 +100,8 @@ def _lead_with_source(ranked: Sequence[Fused]) -> list[Fused]:
     return result
 
 
-def _copies(first: int, ranked: Sequence[Fused], words: Sequence[frozenset[str]], seen: set[int]) -> list[int]:
-    document = ranked[first].candidate.document
-    return [
-        other
-        for other in range(first + 1, len(ranked))
-        if other not in seen and ranked[other].candidate.document != document and _alike(words[first], words[other])
-    ]
-
-
-def _words(candidate: Candidate) -> frozenset[str]:
-    return _words_of(candidate.place.text) if candidate.place else frozenset()
-
-
 @lru_cache(maxsize=4096)
-def _words_of(text: str) -> frozenset[str]:
+def _words(text: str) -> frozenset[str]:
     return frozenset(plain_words(text))
 
 

@@ -43,11 +43,14 @@ def standard_metadata(document: Document, names: Mapping[str, str]) -> dict[str,
         files = (metadata.get(name) for name in FILE_NAMES)
         known = filter(None, (*files, _name_of(source), *headers[:1], metadata.get("id"), document.id))
         place = source or str(metadata.get("url") or "") or document.page_content
-        metadata["doc_id"] = metadata.get("doc_id") or _identity(place)
+        digest = hashlib.blake2b(place.encode(errors="replace"), digest_size=6).hexdigest()
+        metadata["doc_id"] = metadata.get("doc_id") or digest
         metadata["title"] = str(next(known, f"Untitled {metadata['doc_id']}"))
     if headers and not metadata.get("section") and headers[-1] != metadata.get("title"):
         metadata["section"] = headers[-1]
-    if "source_urls" not in metadata and (links := [link for link in (source, metadata.get("url")) if _is_link(link)]):
+    if "source_urls" not in metadata and (
+        links := [link for link in (source, str(metadata.get("url"))) if is_link(link)]
+    ):
         metadata["source_urls"] = links[:1]
     return metadata | _page(metadata)
 
@@ -70,14 +73,6 @@ def _name_of(source: str) -> str:
         return PurePosixPath(source.replace("\\", "/")).name
     parts = urlsplit(source)
     return unquote(PurePosixPath(parts.path).name) or parts.netloc
-
-
-def _is_link(text: object) -> bool:
-    return isinstance(text, str) and is_link(text)
-
-
-def _identity(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=6).hexdigest()
 
 
 def _page(metadata: Mapping[str, Any]) -> dict[str, int | None]:

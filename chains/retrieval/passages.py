@@ -18,7 +18,7 @@ from chains.question import check_limits, query_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
-from chains.versions import in_force_first
+from chains.versions import in_force_first, is_in_force
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
@@ -80,7 +80,6 @@ class Search(Runnable[Searching, list[Passage]]):
         return self.retriever.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
-        """Return the passages, best first."""
         if refusal_of(input):
             return []
         own, queries = ensure_config(config), _queries(input)
@@ -89,7 +88,6 @@ class Search(Runnable[Searching, list[Passage]]):
         return self._passages(found, input, own)
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
-        """Return the passages, best first."""
         if refusal_of(input):
             return []
         own, queries = ensure_config(config), _queries(input)
@@ -98,9 +96,10 @@ class Search(Runnable[Searching, list[Passage]]):
         return self._passages(found, input, own)
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
-        allowed = [_allowed(documents, config, self._names) for documents in found]
+        allowed = (_allowed(documents, config, self._names) for documents in found)
+        known = [_each_once(in_force_first(passages, query_of(state))) for passages in allowed]
         most: int = state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0  # A foreign retriever may not say.
-        return in_force_first(_merged([_within(passages, state) for passages in allowed], most), query_of(state))
+        return _merged([_within(passages, state) for passages in known], most)
 
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; what it finds is then cut to them.
@@ -150,16 +149,24 @@ def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
 
 
 def _allowed(found: Iterable[Document], config: RunnableConfig, names: Mapping[str, str]) -> list[Passage]:
-    """Return what the call may see, each text once."""
+    """Return what the call may see."""
     filters = filters_of(config)
-    unique: dict[str, Passage] = {}
+    passages: list[Passage] = []
     for document in found:
         if not isinstance(document, Document):
             msg = f"the retriever must return Documents, not {type(document).__name__}; wrap each in a Document"
             raise ConfigurationError(msg)
         one = passage(document, names)
         if filters.allow(one["metadata"]):
-            unique.setdefault(one["content"].strip(), one)
+            passages.append(one)
+    return passages
+
+
+def _each_once(passages: Iterable[Passage]) -> list[Passage]:
+    """Return the passages with each text once, and what an older version repeats once more."""
+    unique: dict[tuple[str, bool], Passage] = {}
+    for one in passages:
+        unique.setdefault((one["content"].strip(), is_in_force(str(one["metadata"].get("title")))), one)
     return list(unique.values())
 
 

@@ -37,7 +37,6 @@ class RerankingRetriever(ChunkRetriever):
     timeout_s: float = 5.0
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the best chunks, the best first."""
         wanted = max(top_k, self.candidates)
         found = self.retriever.find(query, top_k=wanted, threshold=threshold, filters=filters, callbacks=callbacks)
         if len(found) < 2:  # noqa: PLR2004 - one chunk has one order.

@@ -50,7 +50,6 @@ class Filters:
         return {name: value for name, value in wanted.items() if value is not None}
 
     def allow(self, metadata: dict[str, Any]) -> bool:
-        """Return whether the call may see a chunk with this metadata."""
         seen = {**metadata, "audience": audience_of(metadata)}
         return all(seen.get(name) == value for name, value in self.where().items())
 
@@ -185,5 +184,4 @@ def fetched(store: ChunkStore, found: Mapping[str, Mapping[str, float]]) -> list
 
 
 def with_metadata(document: Document, more: Mapping[str, Any]) -> Document:
-    """Return a copy of the document that knows more."""
     return Document(id=document.id, page_content=document.page_content, metadata={**document.metadata, **more})

@@ -26,7 +26,6 @@ class SimilarityRetriever(ChunkRetriever):
     store: SkipValidation[ChunkStore]
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the nearest chunks, the nearest first."""
         vector = self.store.embeddings.embed_query(query)
         with self.store.reading():
             scores = self.store.nearest(vector, top_k, filters.where())
@@ -48,7 +47,6 @@ class MmrRetriever(ChunkRetriever):
     weight: float = 0.5
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the chosen chunks, in the order of choice."""
         vector = self.store.embeddings.embed_query(query)
         wanted = max(top_k, self.fetch_k or FETCHED_PER_RESULT * top_k)
         with self.store.reading():
@@ -136,12 +134,10 @@ class CompressionRetriever(ChunkRetriever):
         asked = [{"document": escape_tag(document.page_content, "document"), "question": query} for document in found]
         config = RunnableConfig(callbacks=callbacks, max_concurrency=self.concurrency, run_name="compress")
         # A failure costs nothing but the shorter text, so it comes back as a value; the trace holds it.
-        extracts: list[Any] = self._extract().batch(asked, config, return_exceptions=True)
-        return [_compress(document, extract) for document, extract in zip(found, extracts, strict=True)]
-
-    def _extract(self) -> Any:
         template = ChatPromptTemplate.from_messages([("system", self.prompt), ("human", "{question}")])
-        return template | self.model | StrOutputParser()
+        extract = template | self.model | StrOutputParser()
+        extracts: list[Any] = extract.batch(asked, config, return_exceptions=True)
+        return [_compress(document, words) for document, words in zip(found, extracts, strict=True)]
 
 
 def _compress(document: Document, extract: str | Exception) -> Document:
@@ -149,13 +145,8 @@ def _compress(document: Document, extract: str | Exception) -> Document:
     start = document.page_content.find(words) if words else -1
     if start < 0 or len(words) == len(document.page_content):
         return document
-    cut = with_metadata(document, {COMPRESSED: True, **_offsets(document.metadata, start, len(words))})
+    cut, first = with_metadata(document, {COMPRESSED: True}), document.metadata.get("start_char")
+    if first is not None:
+        cut.metadata |= {"start_char": first + start, "end_char": first + start + len(words)}
     cut.page_content = words
     return cut
-
-
-def _offsets(metadata: dict[str, Any], start: int, length: int) -> dict[str, int]:
-    if "start_char" not in metadata:
-        return {}
-    first = metadata["start_char"] + start
-    return {"start_char": first, "end_char": first + length}

@@ -29,7 +29,6 @@ class KnownLinks:
         self._hosts: set[str] = set()
 
     def allow(self, url: str) -> bool:
-        """Return whether a link to this address may stay."""
         try:
             parts = urlsplit(url)
             host = _host(parts)
@@ -132,7 +131,6 @@ class MarkupFilter:
         self.removed = 0
 
     def feed(self, piece: str) -> str:
-        """Take the next piece, and return what can be shown."""
         self._held += without_invisible(piece)
         cut = self._whole_until()
         shown = self._cleaned(cut)
@@ -140,7 +138,6 @@ class MarkupFilter:
         return shown
 
     def flush(self) -> str:
-        """Return the rest, once the answer has ended."""
         self._break_open(0)
         rest, self._held = self._cleaned(len(self._held)), ""
         return rest

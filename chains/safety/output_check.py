@@ -22,7 +22,6 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 
 def canary_of(question: str) -> str:
-    """Return random letters and digits for a question."""
     return hmac.new(_SECRET, question.encode(), hashlib.sha256).hexdigest()[:CANARY_CHARACTERS]
 
 
@@ -80,11 +79,9 @@ class OutputCheck:
         self._last: deque[str] = deque(maxlen=RECITED_WORDS)
 
     def feed(self, text: str) -> str:
-        """Take the next piece, and return what can be shown."""
         return self._unless_leaked(self._markup.feed(text))
 
     def flush(self) -> str:
-        """Return the rest, once the answer has ended."""
         return self._unless_leaked(self._markup.flush())
 
     def findings(self) -> dict[str, Any]:

@@ -29,7 +29,6 @@ class RiskThresholds:
     block: float
 
     def action(self, risk: float) -> Action:
-        """Return the action for a question of this risk."""
         if risk >= self.block:
             return "blocked"
         return "guarded" if risk >= self.guard else "none"
@@ -84,7 +83,10 @@ class CheckQuestion:
         history = state.get("history")
         if self.risk is None or not history:
             return history
-        return [turn for turn in history if not any(self._is_blocked(said.text) for said in turns_of([turn]))]
+        action = self.thresholds.action
+        return [
+            turn for turn in history if all(action(self._risk_of(said.text)) != "blocked" for said in turns_of([turn]))
+        ]
 
     def translated(self, state: Searching) -> SafetyVerdict:
         """Return the stricter of the verdicts on a question and on its translation."""
@@ -96,9 +98,6 @@ class CheckQuestion:
         translation = self(asked)
         is_stricter = translation["refusal"] is not None or translation["injection"] > verdict["injection"]
         return translation if is_stricter else {**verdict, "redacted": redacted}
-
-    def _is_blocked(self, text: str) -> bool:
-        return self.thresholds.action(self._risk_of(text)) == "blocked"
 
     def _risk_of(self, text: str) -> float:
         try:
@@ -133,7 +132,6 @@ class Screen:
         return self._allowed(state, state.get("nearest", []))
 
     def count_dropped(self, state: Retrieved) -> int:
-        """Return how many passages look like an attack."""
         return sum(self._is_dropped(passage) for passage in state["documents"])
 
     def _allowed(self, state: Retrieved, passages: Sequence[Passage]) -> list[Passage]:
@@ -149,12 +147,11 @@ class Screen:
 
 def remembered(is_suspicious: IsSuspicious, *, most: int = 10_000) -> IsSuspicious:
     """Return the same function, which looks at each of the last `most` texts once: many questions find a passage."""
-    verdicts: LRUCache[bytes, bool] = LRUCache(most)
-    return cached(verdicts, key=_digest, lock=Lock())(is_suspicious)
 
+    def digest(text: str) -> bytes:
+        return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
-def _digest(text: str) -> bytes:
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return cached(LRUCache[bytes, bool](most), key=digest, lock=Lock())(is_suspicious)
 
 
 def suspicious_chunks(texts: Sequence[str], suspicious_words: Callable[[str], str]) -> dict[int, str]:
@@ -189,7 +186,6 @@ class Safety:
         return Screen(remembered(self.is_suspicious) if self.is_suspicious else None)
 
     def output_check(self, state: Contextualised) -> OutputCheck:
-        """Return the check of one answer's words."""
         verdict = state.get("safety")
         return OutputCheck(state["context"]["passages"], self.prompt, verdict["canary"] if verdict else "")
 

@@ -79,32 +79,43 @@ def escape_line_starts(text: str) -> str:
 
     Blanks and invisible characters before the bracket do not hide it.
     """
-    return "\n".join(map(_escape_line_start, text.splitlines()))
+    lines = []
+    for line in text.splitlines():
+        seen = (place for place, character in enumerate(line) if not _shows_nothing(character))
+        place = next(seen, len(line))
+        is_bracket = line[place : place + 1] in _OPENING_BRACKETS
+        lines.append(f"{line[:place]}\\{line[place:]}" if is_bracket else line)
+    return "\n".join(lines)
 
 
-def _escape_line_start(line: str) -> str:
-    for place, character in enumerate(line):
-        if character in _OPENING_BRACKETS:
-            return f"{line[:place]}\\{line[place:]}"
-        if not _is_blank(character):
-            break
-    return line
-
-
-def _is_blank(character: str) -> bool:
-    """Return whether a character shows nothing where it begins a line."""
+def _shows_nothing(character: str) -> bool:
     return unicodedata.category(character)[0] in "CMZ" or character in _BLANK_LETTERS
 
 
 def escape_tag(text: str, name: str) -> str:
     """Write `<` as `&lt;` where it opens or closes a tag of that name, however it is spaced, cased or typeset."""
 
-    def escaped(found: re.Match[str]) -> str:
-        return f"&lt;{found[1]}" if _letters(found[1]).startswith(name) else found[0]
+    def escaped(tag: re.Match[str]) -> str:
+        plain_letters = unicodedata.normalize("NFKC", tag[1]).casefold()
+        shown = "".join(letter for letter in plain_letters if letter.isalpha() and letter not in _BLANK_LETTERS)
+        return f"&lt;{tag[1]}" if shown.startswith(name) else tag[0]
 
     return _AFTER_OPENING.sub(escaped, text)
 
 
-def _letters(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(letter for letter in folded if letter.isalpha() and letter not in _BLANK_LETTERS)
+_LINK = re.compile(r"\\?!?\[([^\[\]\n]{0,300})\]\([^()\s]{0,600}\)")
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,120}>")
+_EMPHASIS = re.compile(
+    r"\*\*+|~~+|`+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|(?<![\w*])\*(?=[\w\"'(])|(?<=[\w.!?:)\"'])\*(?![\w*])"
+)
+_ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|<>~])")
+_MARKS = frozenset("*_`~[<\\")
+
+
+def plain(markdown: str) -> str:
+    """Strip markdown's marks and keep its words, on one line."""
+    text = markdown
+    if not _MARKS.isdisjoint(text):
+        text = _TAG.sub(" ", _LINK.sub(r"\1", text))
+        text = _ESCAPE.sub(r"\1", _EMPHASIS.sub("", text))
+    return " ".join(text.split())

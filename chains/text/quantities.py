@@ -115,7 +115,6 @@ _ORDINARY: Final = re.compile(r"\d*(?:\.\d+)?$")
 
 @lru_cache(maxsize=1 << 12)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the quantities of a sentence or a cell in order."""
     timed = sorted([*_dates(text), *_times(text)], key=lambda one: one.start)
     words = tokens(text)
     plain = [

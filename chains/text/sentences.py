@@ -28,19 +28,14 @@ def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator
     last = len(text) if end is None else end
     ends = _END_IN_LOWER_CASE if text[start:last].islower() else _END
     for mark in ends.finditer(text, start, last):
-        if text[mark.start()] != "." or not _is_abbreviated(text[max(start, mark.start() - 20) : mark.start()]):
+        before = _LAST_WORD.search(text[max(start, mark.start() - 20) : mark.start()])
+        word = before.group().lstrip("(\"'*_").lower() if before else ""
+        initials = (len(word) == 1 and word.isalpha()) or (word[1::2] == "." * (len(word) // 2) != "")
+        if text[mark.start()] != "." or not (word in _ABBREVIATIONS or initials):
             yield mark.end()
 
 
-def _is_abbreviated(before: str) -> bool:
-    found = _LAST_WORD.search(before)
-    word = found.group().lstrip("(\"'*_").lower() if found else ""
-    initials = (len(word) == 1 and word.isalpha()) or (word[1::2] == "." * (len(word) // 2) != "")
-    return word in _ABBREVIATIONS or initials
-
-
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a paragraph."""
     cuts = [0, *sentence_ends(text), len(text)]
     return [sentence for left, right in pairwise(cuts) if (sentence := text[left:right].strip())]
 
@@ -60,14 +55,10 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield the bounds of every run of lines that belong together: a paragraph, or one item, heading or row."""
     start = end = 0
     for line in text.splitlines(keepends=True):
-        if start < end and (not line.strip() or _BLOCK_START.match(line) or _closed(text[start:end])):
+        closes = text[start:end].lstrip()[:1] in {"", "#", "|"}  # Headings, table rows and blank lines do.
+        if start < end and (not line.strip() or _BLOCK_START.match(line) or closes):
             yield start, end
             start = end
         end += len(line)
     if start < end:
         yield start, end
-
-
-def _closed(block: str) -> bool:
-    """Return whether a block ends with its line: headings, table rows and blank lines do."""
-    return block.lstrip()[:1] in {"", "#", "|"}

@@ -6,14 +6,13 @@ may begin in the middle of a table, so lines are read here.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from chains.text.letters import letters
-from chains.text.plain import plain
+from chains.text.letters import letters, plain
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentence_ends
 from chains.text.tokens import Token, tokens
@@ -83,7 +82,6 @@ class Statement:
 
     @property
     def words(self) -> str:
-        """Return the statement as it stands."""
         return self.source[self.start : self.end]
 
     @property
@@ -98,7 +96,6 @@ class Statement:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The keys of all its words."""
         return frozenset(word.key for word in self.tokens)
 
     @cached_property
@@ -186,7 +183,6 @@ class _Reader:
         self.head = _names(_cells(head.splitlines()[0], 0)) if head.strip(" |:-\n") else ()
 
     def read(self) -> list[Statement]:
-        """Return the statements in the order of the text."""
         fence = ""
         for place, line in enumerate(self.lines):
             mark = _FENCE.match(line.text)
@@ -314,7 +310,12 @@ class _Reader:
         lines, self.paragraph, self.kind = self.paragraph, [], ""
         if not lines:
             return
-        places = list(self._sentences(lines))
+        runs = [(lines[0].start, lines[-1].end)]
+        if len(lines) > 1 and all(line.text.startswith("**") for line in lines):  # Each of them begins a sentence.
+            runs = [(line.start, line.end) for line in lines]
+        cuts = [cut for run in runs for cut in pairwise([run[0], *sentence_ends(self.text, *run), run[1]])]
+        worded = [(left, right, self.text[left:right]) for left, right in cuts if self.text[left:right].strip()]
+        places = [(right - len(words.lstrip()), left + len(words.rstrip())) for left, right, words in worded]
         if len(places) == 1 and self.text[slice(*places[0])].rstrip("*_ ").endswith("?"):
             self._announce(*places[0])
             return
@@ -324,17 +325,6 @@ class _Reader:
             self._add("label" if is_lead else "sentence", start, end)
             if is_lead:
                 self.lead, self.led = self.statements[-1].said.rstrip(": "), -1
-
-    def _sentences(self, lines: Sequence[_Line]) -> Iterator[tuple[int, int]]:
-        """Yield the places of a paragraph's sentences; each of several lines in bold begins one."""
-        runs = [(lines[0].start, lines[-1].end)]
-        if len(lines) > 1 and all(line.text.startswith("**") for line in lines):
-            runs = [(line.start, line.end) for line in lines]
-        for start, end in runs:
-            for left, right in pairwise([start, *sentence_ends(self.text, start, end), end]):
-                words = self.text[left:right]
-                if words.strip():
-                    yield right - len(words.lstrip()), left + len(words.rstrip())
 
 
 def _cells(row: str, offset: int) -> list[Cell]:
@@ -386,18 +376,13 @@ def read_statements(text: str, head: str = "") -> tuple[Statement, ...]:
         head: the head of the table that the passage begins in the middle of.
     """
     statements = _Reader(text, head).read()
-    for rows in _tables(statements):
-        _spell_ticks(statements, rows)
-    return tuple(statements)
-
-
-def _tables(statements: Sequence[Statement]) -> list[list[int]]:
-    """Return the places of each table's rows."""
-    found: dict[int, list[int]] = {}
+    tables: dict[int, list[int]] = {}
     for place, statement in enumerate(statements):
         if statement.kind == "row":
-            found.setdefault(statement.block, []).append(place)
-    return list(found.values())
+            tables.setdefault(statement.block, []).append(place)
+    for rows in tables.values():
+        _spell_ticks(statements, rows)
+    return tuple(statements)
 
 
 def _spell_ticks(statements: list[Statement], rows: Sequence[int]) -> None:

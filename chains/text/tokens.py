@@ -85,17 +85,12 @@ def classify(text: str, opens: bool) -> tuple[str, Kind, float]:
         return stem(month), "word", WEIGHTS["word"]
     if plain in STOP_WORDS and not (len(text) > 1 and text.isupper()):
         return plain, "stop", 0.0
-    return _content(plain, named=capital and not opens and plain not in MONTHS)
-
-
-def _content(plain: str, *, named: bool) -> tuple[str, Kind, float]:
-    """Return key, kind and weight of a word that is neither number nor stop word."""
     key = stem(plain)
-    if named:
-        return key, "name", WEIGHTS["name"]
-    if key in _LIGHT_STEMS:
-        return key, "light", WEIGHTS["light"]
-    return key, "word", INFLECTED_WEIGHT if plain.endswith(("ed", "ing", "ly")) else WEIGHTS["word"]
+    kind: Kind = "light" if key in _LIGHT_STEMS else "word"
+    if capital and not opens and plain not in MONTHS:
+        kind = "name"
+    is_inflected = kind == "word" and plain.endswith(("ed", "ing", "ly"))
+    return key, kind, INFLECTED_WEIGHT if is_inflected else WEIGHTS[kind]
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,6 @@ import snowballstemmer
 
 
 def word_list(words: str) -> list[str]:
-    """Return the words of a text that lists them."""
     return words.split()
 
 

@@ -23,13 +23,13 @@ def test_every_built_in_part_can_be_imported():
     assert None not in found
 
 
-def test_only_commands_bring_the_command_line():
+def test_no_part_brings_the_command_line():
     code = """
 import sys
 from app import hooks
 for kind in hooks.KINDS:
     for name in hooks.names(kind):
-        if kind != "commands" and name != "cross-encoder":
+        if name != "cross-encoder":
             hooks.load(kind, name)
 print("app.cli" in sys.modules)
 """
@@ -39,7 +39,14 @@ print("app.cli" in sys.modules)
 
 
 def test_every_kind_has_a_built_in_part():
-    assert [kind for kind in hooks.KINDS if not hooks.names(kind)] == []
+    for_others_alone = {"commands", "observers"}
+    assert {kind for kind in hooks.KINDS if not hooks.names(kind)} == for_others_alone
+
+
+def test_a_wing_that_was_left_out_is_passed_over_or_named():
+    assert [part.__name__ for part in hooks.wings("gone.plugin:routes", "uploads.plugin:routes")] == ["routes"]
+    with pytest.raises(hooks.LeftOutError, match="the folder of `gone` was left out"):
+        hooks.wing("gone.plugin:routes")
 
 
 def test_an_unknown_part_is_refused_with_those_that_there_are():

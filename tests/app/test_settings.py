@@ -43,7 +43,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("RELEVANCE_THRESHOLD", "1.5", "less than or equal to 1"),
         ("CONFIDENCE_STRATEGY", "guess", "'calibrated', 'composite' or 'tiered'"),
         ("CONFIDENCE_HIGH_THRESHOLD", "1.5", "less than or equal to 1"),
-        ("LLM_PROVIDER", "openroute", "'openrouter', 'ollama', 'llama-cpp' or 'offline'"),
+        ("LLM_PROVIDER", "openroute", "'ollama', 'openai-compatible' or 'openrouter'"),
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
         ("LLM_BASE_URL", "api.groq.example", "like https://host"),
         ("COLLECTION_NAME", "ab", "pattern"),

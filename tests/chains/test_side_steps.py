@@ -34,7 +34,7 @@ def test_a_fault_is_logged_counted_and_kept_with_its_place_and_without_words_of_
 
 @pytest.mark.parametrize(
     ("step", "question", "outcome"),
-    [("find_disagreement", "Rate?", "answered"), ("closest_of", "Which pizza is the best in Rome?", "ungrounded")],
+    [("find_disagreements", "Rate?", "answered"), ("closest_of", "Which pizza is the best in Rome?", "ungrounded")],
 )
 def test_an_answer_stands_though_what_looks_beside_it_fails(monkeypatch, step, question, outcome):
     monkeypatch.setattr(cite, step, fail)

@@ -37,7 +37,7 @@ def _loaders(task: dict[str, Any]) -> dict[str, Loader]:
     if not task.get("recognition"):
         return LOADERS
     try:
-        recognition = hooks.load("text_recognition", "tesseract")(**task["recognition"])
+        recognition = hooks.wing("office.ocr:Tesseract")(**task["recognition"])
     except ConfigurationError:  # It is left out of this installation.
         return LOADERS
     load_pdf = hooks.load("readers", "pdf")

@@ -59,7 +59,6 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """Return the number of messages that the broker has not confirmed yet."""
         return len(self._arrivals) + self._stored
 
     def check(self) -> str:
@@ -76,7 +75,6 @@ class Outbox:
         await self._publisher.ping(timeout_s=timeout_s)
 
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
-        """Take an event, from any thread."""
         self.submit(message(event, payload, correlation_id=correlation_id))
 
     def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:

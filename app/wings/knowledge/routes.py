@@ -18,8 +18,7 @@ from app.ledger.answers import DAY_S
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wings.knowledge.insights import DocumentUse, Gap, Insights, NearDocument, Week, insights
-from app.wings.knowledge.outdated import outdated_answers
-from app.wings.knowledge.shared import shared_answers
+from app.wings.knowledge.shared import outdated_answers, shared_answers
 from app.wings.knowledge.verification import VERSION
 from app.wings.knowledge.why import Reason, why
 from app.wiring import Services

@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, SkipValidation
 
 from app.wings.offline.answer import OfflineAnswer, answer, decline, together
 from app.wings.offline.evidence import FEATURES, Evidence
+from app.wings.offline.overview import overview
 from app.wings.offline.passages import Entry, context_of, entries
 from app.wings.offline.question import read
 from app.wings.offline.ranker import Ranker, packaged_ranker
@@ -134,6 +135,8 @@ class OfflineChatModel(BaseChatModel):
         question = read(asked, own)
         if not shown or not question.terms or question.unanswerable:
             return decline()
+        if whole := overview(own or asked, shown):
+            return whole
         evidence = Evidence(question, shown, self.similarity, scores)
         self._compare_meaning(evidence)
         return answer(evidence, self.ranker or packaged_ranker(FEATURES), self.max_sentences)

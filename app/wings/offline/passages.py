@@ -44,6 +44,12 @@ class Entry:
         return ((numbered and numbered[2]) or self.header.strip("[]")).rsplit(" > ", 1)[-1]
 
     @property
+    def title(self) -> str:
+        """Return the title of its document."""
+        numbered = _HEADER.match(self.header)
+        return ((numbered and numbered[2]) or self.header.strip("[]")).split(" > ", 1)[0]
+
+    @property
     def statements(self) -> list[Statement]:
         """Return the whole statements that may be quoted: no headings, labels, links, or notes of provenance."""
         read = read_statements(self.text)

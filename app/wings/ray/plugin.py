@@ -14,7 +14,7 @@ from chains.errors import ConfigurationError
 from chains.ingestion.engine import Engine, Reading
 
 
-def engine(settings: Settings, reading: Reading, _embeddings: Embeddings, address: str | None) -> Engine:
+def engine(settings: Settings, reading: Reading, address: str | None) -> Engine:
     """Return the engine on the cluster at `address`; without one, Ray is started on this machine."""
     gpu = settings.embedding.backend == "torch"
     return RayEngine(reading, _actor_embeddings(settings), address=address, gpu=gpu)

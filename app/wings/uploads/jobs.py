@@ -50,7 +50,6 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Return whether the job has ended."""
         return self.state in OVER
 
 
@@ -77,7 +76,6 @@ class Jobs:
             self.write(job)
 
     def read(self, job_id: str) -> Job | None:
-        """Return a job, or None."""
         with self.database.reading() as connection:
             value = connection.execute(jobs.select().with_only_columns(jobs.c.value).where(jobs.c.id == job_id))
             return next((_job(row.value) for row in value), None)

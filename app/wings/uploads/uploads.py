@@ -83,22 +83,18 @@ class Uploads:
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the files."""
         return uploads_folder(self.settings)
 
     @property
     def places(self) -> Places:
-        """Return the folders of the files and of waiting ones."""
         return Places(self.folder)
 
     @property
     def jobs(self) -> Jobs:
-        """Return the states of the uploads."""
         return Jobs(ledger_of(self.settings))
 
     @property
     def endings(self) -> list[str]:
-        """Return the extensions of the files that can be read."""
         return sorted(parser(self.settings).endings)
 
     def receive(self) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
+from app.cli import COMMANDS
 from app.ledger.connect import open_database
 from app.settings.values import LOCAL_SERVERS
 from tests.indexes import index_in, put
@@ -230,3 +231,23 @@ def test_ask_without_a_key_mentions_a_model_server_on_its_usual_port(waypoint, c
 
 def test_the_version_is_shown(waypoint):
     assert waypoint("--version") == (0, f"waypoint {version('waypoint-copilot')}\n", "")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_can_be_called_for_its_help(waypoint, name):
+    code, out, _ = waypoint(name, "--help")
+    assert (code, f"waypoint {name}" in out) == (0, True)
+
+
+def test_help_and_version_import_nothing_of_langchain():
+    code = """
+import sys
+from app.cli import main
+try:
+    main()
+except SystemExit:
+    print(sorted({"langchain_core", "pydantic", "numpy"} & set(sys.modules)))
+"""
+    for option in ("--help", "--version"):
+        done = subprocess.run([sys.executable, "-c", code, option], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "[]"
