@@ -16,7 +16,7 @@ from chains.errors import ConfigurationError
 
 DISTRIBUTION = "waypoint-copilot"
 KINDS = {
-    "stores": "VECTOR_STORE_TYPE: (settings, recipe) -> StoredIndex",
+    "vectors": "VECTOR_STORE_TYPE: (settings) -> VectorIndex, or None where the ledger searches its own vectors",
     "embeddings": "EMBEDDING_PROVIDER: (settings, clock) -> Embeddings",
     "models": "LLM_PROVIDER: (settings) -> BaseChatModel, which raises the errors of chains.errors and retries nothing",
     "readers": "a file name's ending, without its dot: (path) -> SourceText",
@@ -28,9 +28,6 @@ KINDS = {
     "routes": "(services) -> APIRouter",
     "commands": "a function that Typer takes as `waypoint NAME`",
     "observers": "(services) -> Observer of every call of the chain",
-    "event_stores": "EVENTS_BACKEND: (settings) -> EventStore",
-    "conversations": "SESSION_BACKEND: (settings, access, clock) -> ConversationStore",
-    "answer_databases": "sqlite, or the name of a VECTOR_STORE_TYPE that keeps them too: (settings) -> AnswerDatabase",
 }
 
 _WING = re.compile(r"\bapp\.wings\.(\w+)")

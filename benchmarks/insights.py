@@ -13,8 +13,8 @@ from itertools import combinations
 from pathlib import Path
 from uuid import uuid4
 
+from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.answer_log import KeptAnswers, open_answers
-from app.wings.knowledge.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.insights import grouped, insights, lacks_answer
 from app.wiring import Services
 from benchmarks.offline import QUESTIONS, offline, report
@@ -34,7 +34,7 @@ def main() -> None:
         first = _first(services, cases)
         _log(store, first)
         started = time.perf_counter()
-        found = insights(store.answers(), services, now=store.now())
+        found = insights(store, services, since=0)
         seconds = time.perf_counter() - started
         lacking = {one.question for one in store.answers() if lacks_answer(one)}
         apart = _apart(cases, services)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from app.ledger.answers import AnswerStore, LoggedAnswer, Quote
 from app.wings.knowledge.answer_log import KeptAnswers, open_answers
-from app.wings.knowledge.answers import AnswerStore, LoggedAnswer, Quote
 from app.wings.knowledge.recall import check, count_recalled, recalled
 from app.wiring import Services, sample_corpus
 from benchmarks.answer_log import answered

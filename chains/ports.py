@@ -58,18 +58,11 @@ class ChunkStore(Protocol):
     def embeddings(self) -> Embeddings:
         """The model that made the vectors."""
 
-    @property
-    def generation(self) -> str:
-        """Identifies this store; it changes when another takes its place."""
-
     def reading(self) -> AbstractContextManager[object]:
         """Read everything in the body, the index of words included, from one snapshot where the store can."""
 
     def count(self) -> int:
         """Return the number of chunks."""
-
-    def ids(self) -> list[str]:
-        """Return the ids of all chunks."""
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return the similarities of the chunks nearest to `vector` by id, the nearest first."""

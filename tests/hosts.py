@@ -1,10 +1,9 @@
 """Hosts of one service: each runs `waypoint serve` with workers in a folder of its own, over what all share."""
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,11 +63,6 @@ class Host:
         lines = self._service.messages.read_text(encoding="utf-8").splitlines()
         told = [json.loads(line) for line in lines if line.startswith("{")]
         return {line["request_id"] for line in told if line["event"] == "answer"}
-
-    def kept_events(self) -> list[str]:
-        """Return the request's id of each event that waits on its disk for the broker."""
-        with closing(sqlite3.connect(self.folder / "storage" / "events.sqlite3")) as events:
-            return [one for (one,) in events.execute("SELECT correlation_id FROM messages")]
 
 
 @contextmanager

@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_classic.indexes import SQLRecordManager
 
-from app.adapters.stores.chroma import DocumentChroma
-from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
-from app.adapters.stores.folder import FileBackedIndex
-from app.adapters.stores.memory import MemoryIndex, SavedMemoryStore
+from app.adapters.stores import chroma
 from app.cli import main
+from app.ledger import index
+from app.ledger.database import Database
+from app.ledger.index import PassageIndex
+from app.ledger.vectors import Vectors
 from app.settings import load_settings
-from app.wings.postgres.contents import PostgresRecords
-from app.wings.postgres.index import PostgresIndex
-from app.wings.postgres.store import PostgresStore
 from app.wiring import Parts, Services
 from chains.ingestion import writing
 from chains.ingestion.index import Report
@@ -28,21 +25,17 @@ from tests.processes import start
 # The steps that change something, and whether to hang after them or before: what a kill can leave half done.
 POINTS: dict[str, tuple[Any, str, bool]] = {
     "embedding": (WordEmbeddings, "embed_documents", False),
-    "chunks added": (DocumentChroma, "add_documents", True),
-    "chunks added in memory": (SavedMemoryStore, "add_documents", True),
-    "chunks recorded": (SQLRecordManager, "update", True),
-    "chunks deleted": (DocumentChroma, "delete", True),
-    "records deleted": (SQLRecordManager, "delete_keys", True),
-    "copied": (FolderIndex, "_copied", True),
-    "cleaned": (FolderIndex, "_clean", False),
-    "swapped in memory": (MemoryIndex, "_swap", True),
-    "renamed": (ServerIndex, "_rename", True),
-    "swapped": (ServerIndex, "_swap", True),
-    "chunks added in postgres": (PostgresStore, "add_documents", True),
-    "chunks recorded in postgres": (PostgresRecords, "update", True),
-    "chunks deleted in postgres": (PostgresStore, "delete", True),
-    "published in postgres": (PostgresIndex, "_publish", False),
-    "version written": (FileBackedIndex, "_write_version", True),
+    "staged": (PassageIndex, "stage", True),
+    "cleared": (index, "clear", True),
+    "deleted": (index, "delete", True),
+    "added": (index, "add", True),
+    "vectors indexed": (index, "index_vectors", True),
+    "sources written": (PassageIndex, "_write_sources", True),
+    "version stated": (Database, "state", True),
+    "committed": (PassageIndex, "follow", False),
+    "follower copied": (chroma, "_align", False),
+    "follower aligned": (chroma, "_align", True),
+    "followed": (Vectors, "fill", True),
 }
 
 

@@ -1,16 +1,17 @@
 """A corpus folder and an index of it, on real stores, for tests of ingestion."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from app.adapters.documents.isolation import IsolatedParser
-from app.adapters.stores.chroma import open_chroma
-from app.adapters.stores.folder import open_records
+from app.ledger.connect import open_database
+from app.ledger.index import PassageIndex
+from app.ledger.passages import Recipe
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.engine import PlainEngine, Reading, Suspicious
-from chains.ingestion.index import Report, indexed_text, ingest
-from chains.ingestion.writing import Index
+from chains.ingestion.index import Report, indexed_fields, indexed_text, ingest
 from tests.fakes import WordEmbeddings
 
 DOCUMENT = """---
@@ -43,21 +44,14 @@ The rate is nine percent.
 
 
 class Shelf:
-    """A corpus folder and an index of it, on the real Chroma and the real record manager."""
+    """A corpus folder and an index of it, in a real ledger."""
 
     def __init__(self, folder: Path) -> None:
         self.corpus = folder / "corpus"
         self.embeddings = WordEmbeddings()
-        self.store = open_chroma(
-            folder / "store", "shelf", self.embeddings, embedding_model="words", indexed_text=indexed_text
-        )
-        records = folder / "store"
-        self.index = Index(
-            self.store,
-            open_records(records, "shelf"),
-            open_records(records, "shelf/sources"),
-            self.store.ids,
-        )
+        recipe = Recipe(self.embeddings, "words", indexed_text, indexed_fields)
+        self.index = PassageIndex(open_database(folder / "shelf.sqlite3", collection="kb"), recipe, lambda: None)
+        self.store = self.index
         self.write("01_regulatory/gst.md", DOCUMENT)
 
     def write(self, name: str, text: str) -> Path:
@@ -76,11 +70,14 @@ class Shelf:
     ) -> Report:
         reading = Reading(IsolatedParser(Chunker(), timeout_s, memory_mb), suspicious)
         with closing(PlainEngine(reading, self.embeddings)) as engine:
-            return ingest(list(paths) or [self.corpus], into=self.index, engine=engine, **options)
+            report, change = ingest(list(paths) or [self.corpus], into=self.index, engine=engine, **options)
+        if not options.get("dry_run"):
+            self.index.publish(change)
+        return report
 
     def metadata(self) -> list[dict]:
-        found = self.store.get(include=["metadatas", "documents"])
         rows = [
-            {**metadata, "text": text} for metadata, text in zip(found["metadatas"], found["documents"], strict=True)
+            {**json.loads(meta), "text": text}
+            for meta, text in self.index.database.rows("SELECT meta, content FROM passages")
         ]
         return sorted(rows, key=lambda row: (row["doc_id"], row["chunk_index"]))

@@ -23,7 +23,6 @@ def exposed(tmp_path_factory) -> dict[str, str]:
         vector_store_type="memory",
         memory_store_path=folder / "index.json",
         chroma_path=folder / "index",
-        events_path=folder / "events.sqlite3",
         rabbitmq_url="amqp://nobody:here@127.0.0.1:1/",
         llm_provider="groq",
         llm_api_key="gsk_test",

@@ -177,7 +177,7 @@ def test_the_composition_comes_up_with_nothing_set_and_without_what_a_profile_na
     assert ":?" not in (ROOT / "compose.yaml").read_text(encoding="utf-8")
     assert set(services) - named == {"waypoint", "chroma", "redis"}
     assert {name for name, on in services["waypoint"]["depends_on"].items() if not on.get("required", True)} == named
-    assert composed("waypoint")["RABBITMQ_URL"] == ""
+    assert composed("waypoint")["RABBITMQ_URL"] == composed("waypoint")["DATABASE_URL"] == ""
 
 
 def test_rabbitmq_is_composed_only_where_its_profile_is_asked_for_and_is_the_broker_of_the_settings():
@@ -258,8 +258,8 @@ def running(command: list[str], folder: Path, **given: str) -> Iterator[None]:
 
 def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_database_of_the_settings():
     services = COMPOSE["services"]
-    server, waypoint = services["postgres"], services["waypoint"]
-    address = urlsplit(waypoint["environment"]["DATABASE_URL"])
+    server = services["postgres"]
+    address = urlsplit(composed("waypoint", POSTGRES_PASSWORD="a1")["DATABASE_URL"])
     given = server["environment"]
 
     assert server["profiles"] == ["postgres"]
@@ -270,8 +270,8 @@ def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_dat
     )
     options: dict[str, Any] = {name.lower(): value for name, value in lines if name != "COMPOSE_PROFILES"}
     assert dict(lines)["COMPOSE_PROFILES"] in server["profiles"]
-    settings = load_settings(_env_file=None, database_url=waypoint["environment"]["DATABASE_URL"], **options)
-    assert settings.store.kind == settings.session.backend == settings.events.backend == "postgres"
+    settings = load_settings(_env_file=None, database_url=address.geturl(), **options)
+    assert settings.store.kind == "postgres"
 
 
 def unit() -> str:

@@ -1,4 +1,4 @@
-"""`waypoint copy`: copy an index to another kind of store, without embedding again."""
+"""`waypoint copy`, `migrate`, `upgrade`: bring an index to another store, and what earlier programs kept into it."""
 
 from typing import Annotated, Literal
 
@@ -7,6 +7,7 @@ import typer
 from app.cli.ingest import read_settings
 from app.cli.rendering import progress_bar, show
 from app.settings import load_settings
+from chains.errors import ConfigurationError
 
 
 def copy(
@@ -16,10 +17,36 @@ def copy(
     ],
     replace: Annotated[bool, typer.Option("--replace", help="Replace what the target holds.")] = False,
 ) -> None:
-    """Copy the index of VECTOR_STORE_TYPE to another store: chunks, vectors, words, records. The original stays."""
+    """Copy the index of VECTOR_STORE_TYPE to another store: passages, vectors, words, sources. The original stays."""
     from app.wiring.storage import copy_index
 
     source, target = read_settings(), load_settings(vector_store_type=to)
     with progress_bar("Copying") as progress:
-        chunks = copy_index(source, target, replace=replace, progress=progress)
-    show(f"Copied {chunks} chunks from {source.store.kind} to {to}; set VECTOR_STORE_TYPE={to} to use them.")
+        passages = copy_index(source, target, replace=replace, progress=progress)
+    show(f"Copied {passages} passages from {source.store.kind} to {to}; set VECTOR_STORE_TYPE={to} to use them.")
+
+
+def migrate() -> None:
+    """Create or upgrade the tables in the database of DATABASE_URL."""
+    from app.wiring.ledger import ledger_of
+
+    settings = read_settings()
+    if settings.database.url is None:
+        msg = "no database is configured: set DATABASE_URL, like postgresql://user:password@host:5432/name"
+        raise ConfigurationError(msg)
+    database = ledger_of(settings)
+    show(f"The tables in {database.place} are up to date (version {database.fact('schema')}).")
+
+
+def upgrade() -> None:
+    """Bring what earlier programs kept in files and other tables into the ledger; nothing is embedded again."""
+    from app.wiring import Services
+    from app.wiring.upgrade import bring_index_over, bring_over
+
+    settings = read_settings()
+    index = bring_index_over(settings, Services(settings, serving=False).stored)
+    lines = [*filter(None, [index]), *bring_over(settings)]
+    for line in lines:
+        show(f"Brought over {line}.")
+    if not lines:
+        show("There is nothing to bring over.")

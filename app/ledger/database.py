@@ -1,22 +1,26 @@
 """Connections, transactions and locks of the ledger, the same over both dialects."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from chains.errors import VectorStoreError
+from app.ledger.schema import HEAD, metadata, tables_of_words
+from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]
+STATE = """
+INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
 
 
 class Database(ABC):
-    """The database, for any number of threads; connections are opened when they are needed.
+    """The database, for any number of threads; connections are opened, and the tables made, when they are needed.
 
     Every method, and every statement over its connections, raises VectorStoreError where the database does not answer
     or refuses; nothing of the transaction is kept then.
@@ -60,6 +64,41 @@ class Database(ABC):
         with self._transaction(writes=True) as connection:
             yield connection
 
+    def rows(self, statement: str, **values: Any) -> Sequence[Any]:
+        """Return what a query finds: `:name` stands for a value, `= ANY(:name)` for a list that the term is in."""
+        with self.reading() as connection:
+            return connection.exec_driver_sql(self.spelled(statement), self.given(values)).all()
+
+    def run(self, statement: str, values: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None) -> None:
+        """Execute a statement, once for the values or for each of several, written as those of `rows` are."""
+        several = isinstance(values, Sequence)
+        given: Any = [self.given(each) for each in values] if several else self.given(values or {})  # type: ignore[union-attr, arg-type]
+        with self.changing() as connection:
+            connection.exec_driver_sql(self.spelled(statement), given)
+
+    def fact(self, name: str) -> str | None:
+        """Return what was stated under a name."""
+        rows = self.rows("SELECT value FROM facts WHERE name = :name", name=name)
+        return rows[0][0] if rows else None
+
+    def state(self, name: str, value: str | None) -> None:
+        """Keep a value under a name in place of the one before; None is no value."""
+        if value is None:
+            self.run("DELETE FROM facts WHERE name = :name", {"name": name})
+        else:
+            self.run(STATE, {"name": name, "value": value})
+
+    def take_time(self) -> None:  # noqa: B027 - a file has no limit.
+        """Lift the limit of time from the statements of the current change."""
+
+    @abstractmethod
+    def spelled(self, statement: str) -> str:
+        """Return a statement as the driver takes it."""
+
+    def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values as the driver takes them."""
+        return dict(values)
+
     def close(self) -> None:
         """Close the connections; the next use opens new ones."""
         self._engine.dispose()
@@ -71,6 +110,8 @@ class Database(ABC):
             return
         try:
             with self._engine.connect() as connection:
+                if not connection.info.get("checked"):
+                    self._check(connection)
                 self._begin_as(connection, writes=writes)
                 with connection.begin():
                     token = self._current.set(connection)
@@ -79,10 +120,47 @@ class Database(ABC):
                     finally:
                         self._current.reset(token)
         except PoolTimeoutError as error:
-            msg = f"all connections to {self.place} are in use; raise DATABASE_POOL_SIZE, or let fewer ask at once"
+            msg = f"all connections to {self.place} are in use; let fewer ask at once"
             raise VectorStoreError(msg) from error
         except SQLAlchemyError as error:  # What no statement raised: a commit, a connection that was lost.
             raise self.explained(error) from error
+
+    def _check(self, connection: Connection) -> None:
+        """Make the tables in a database that has none, and refuse those of another version of this program."""
+        version = self._version(connection)
+        if version is None:
+            self._begin_as(connection, writes=True)
+            with connection.begin():
+                self._make_room(connection)
+                if (version := self._version_within(connection)) is None:
+                    metadata.create_all(connection, checkfirst=False)
+                    for statement in tables_of_words(self.dialect):
+                        connection.exec_driver_sql(statement)
+                    version = HEAD
+                    connection.exec_driver_sql(self.spelled(STATE), {"name": "schema", "value": str(HEAD)})
+        if version != HEAD:
+            remedy = "run `waypoint migrate`" if version < HEAD else "install a later version of this program"
+            msg = f"the tables in {self.place} are of version {version}, not {HEAD}; {remedy}"
+            raise ConfigurationError(msg)
+        connection.info["checked"] = True
+
+    def _version(self, connection: Connection) -> int | None:
+        self._begin_as(connection, writes=False)
+        with connection.begin():
+            return self._version_within(connection)
+
+    def _version_within(self, connection: Connection) -> int | None:
+        if not connection.exec_driver_sql(self._has_tables).scalar():
+            return None
+        return int(connection.exec_driver_sql("SELECT value FROM facts WHERE name = 'schema'").scalar() or 0)
+
+    @property
+    @abstractmethod
+    def _has_tables(self) -> str:
+        """Return the query that says whether the tables are there."""
+
+    def _make_room(self, connection: Connection) -> None:  # noqa: B027 - a file has room for tables.
+        """Make what the tables need, and let no other process do the same meanwhile."""
 
     @abstractmethod
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:

@@ -1,9 +1,10 @@
 """The ledger in PostgreSQL with pgvector, which all hosts share: a schema for each collection, named after it."""
 
+import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from types import ModuleType
 from typing import Any
 
@@ -34,6 +35,8 @@ PATIENCE = {
     "keepalives_count": PROBES,
     "tcp_user_timeout": UNHEARD_MS,
 }
+LEAST_PGVECTOR = (0, 8)  # Filters that leave few rows need the iterative scans of this version.
+AVAILABLE = "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'"
 TRY_LOCK = "SELECT pg_try_advisory_lock(hashtext(:schema), hashtext(:name))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtext(:schema), hashtext(:name))"
 
@@ -94,12 +97,9 @@ class PostgresDatabase(Database):
     def scrub(self) -> None:
         """Do nothing: the server cleans up by itself (autovacuum)."""
 
-    @contextmanager
-    def unhurried(self) -> Iterator[Connection]:
-        """Make a change without a limit of time for its statements: for ingestion."""
-        with self.changing() as connection:
-            connection.execute(text("SET LOCAL statement_timeout = 0"))
-            yield connection
+    def take_time(self) -> None:
+        """Lift the limit of time from the statements of the current change."""
+        self.run("SET LOCAL statement_timeout = 0")
 
     def copy_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
         """Add rows by COPY, which is several times as fast as INSERT; `columns` are types by name.
@@ -116,12 +116,26 @@ class PostgresDatabase(Database):
             except psycopg().Error as error:
                 raise self.explained(error) from error
 
+    def spelled(self, statement: str) -> str:
+        """Return the statement with its values as psycopg names them."""
+        return _spelled(statement)
+
+    @property
+    def _has_tables(self) -> str:
+        return f"SELECT to_regclass('\"{self.schema}\".facts') IS NOT NULL"
+
+    def _make_room(self, connection: Connection) -> None:
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('waypoint.tables'))")
+        _require_pgvector(connection, self.address)
+        connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
+
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:
         level = "READ COMMITTED" if writes else "REPEATABLE READ"
-        connection.execution_options(isolation_level=level, postgresql_readonly=not writes)
+        connection.execution_options(isolation_level=level)
 
     def _raise_ours(self, failure: ExceptionContext) -> None:
-        raise self.explained(failure.original_exception) from failure.original_exception
+        if not failure.is_pre_ping:  # The pool opens a connection in place of one that was lost.
+            raise self.explained(failure.original_exception) from failure.original_exception
 
 
 def _connect(address: "Address", schema: str, timeout_s: float) -> Any:
@@ -135,6 +149,28 @@ def _connect(address: "Address", schema: str, timeout_s: float) -> Any:
     connection.execute("SELECT set_config('search_path', %(path)s, false)", {"path": f'"{schema}", public'})
     connection.autocommit = False
     return connection
+
+
+@lru_cache(maxsize=200)
+def _spelled(statement: str) -> str:
+    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
+
+
+def _require_pgvector(connection: Connection, address: "Address") -> None:
+    if not connection.exec_driver_sql(AVAILABLE).scalar():
+        msg = f"the server of {address} has no pgvector; install it there (package postgresql-NN-pgvector)"
+        raise ConfigurationError(msg)
+    try:
+        with connection.begin_nested():
+            connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
+    except VectorStoreError as error:
+        msg = f"pgvector is not switched on in {address}; as an administrator run there: CREATE EXTENSION vector"
+        raise ConfigurationError(msg) from error
+    used = str(connection.exec_driver_sql("SELECT extversion FROM pg_extension WHERE extname = 'vector'").scalar())
+    if tuple(int(part) for part in used.split(".")[:2]) < LEAST_PGVECTOR:
+        remedy = "install 0.8 or later, and run there: ALTER EXTENSION vector UPDATE"
+        msg = f"pgvector {used} in {address} is too old; {remedy}"
+        raise ConfigurationError(msg)
 
 
 def keepable(text: str) -> str:
@@ -201,7 +237,7 @@ REMEDIES = {
     "42501": "let an administrator grant it to the user of DATABASE_URL",
     "42P01": "the index was replaced, or its tables were deleted; ask again, or run `waypoint migrate`",
     "3F000": "run `waypoint migrate`",
-    "53300": "raise max_connections of the server, or lower DATABASE_POOL_SIZE or --workers",
+    "53300": "raise max_connections of the server, or lower --workers",
     "53": "the server is short of memory or disk; free some",
     "57014": "it took longer than VECTOR_STORE_TIMEOUT_S; raise it, or look at the load of the server",
     "57": LOST,

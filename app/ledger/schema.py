@@ -1,9 +1,10 @@
 """The tables of the ledger: the same over SQLite and PostgreSQL, made in an empty database when it is first used.
 
-`words` differs by dialect and is made by `app.ledger.words`. A change of the tables is a migration in `migrations/`.
+`words` differs by dialect and is made by `app.ledger.words`. A change of the tables is
+a step in `app.ledger.steps`.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import (
     BigInteger,
@@ -21,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import JSON, TypeDecorator, UserDefinedType
 
-HEAD = "0001"
+HEAD = 1  # The version of these tables.
 SERIAL = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts by itself in integers only.
 
 metadata = MetaData()
@@ -59,16 +60,13 @@ sources = Table(
     Column("doc_id", String, primary_key=True),
     Column("root", Text, nullable=False),
     Column("path", Text, nullable=False),  # relative to the root
-    Column("address", Text),
-    Column("fingerprint", Text),
     Column("written", Float, nullable=False),  # seconds since 1970
-    Column("meta", JSON, nullable=False, default=dict),
 )
 
 passages = Table(
     "passages",
     metadata,
-    Column("row", SERIAL, primary_key=True, autoincrement=True),
+    Column("row", SERIAL, primary_key=True, autoincrement=False),
     Column("id", String, nullable=False, unique=True),  # SHA-256 of words and metadata
     Column("doc_id", String, nullable=False),
     Column("number", Integer, nullable=False),
@@ -81,7 +79,6 @@ passages = Table(
     Column("vector", Vector, nullable=False),
     Index("passages_by_document", "doc_id", "number"),
     Index("passages_by_audience", "audience"),
-    sqlite_autoincrement=True,
 )
 
 # What an ingestion that goes on has read and embedded: it survives a kill, and becomes passages in one transaction.
@@ -89,10 +86,10 @@ staged = Table(
     "staged",
     metadata,
     Column("id", String, primary_key=True),
-    Column("doc_id", String, nullable=False),
+    Column("model", String, nullable=False),  # that has embedded it
     Column("content", Text, nullable=False),
     Column("meta", JSON, nullable=False),
-    Column("vector", Vector, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
 )
 
 copies = Table(  # files fetched from a remote source
@@ -102,6 +99,15 @@ copies = Table(  # files fetched from a remote source
     Column("address", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
+)
+
+faults = Table(  # of steps beside answers and ingestions
+    "faults",
+    metadata,
+    Column("step", String, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("reason", Text, nullable=False),
 )
 
 turns = Table(
@@ -180,9 +186,11 @@ statements = Table(  # the statements of passages that answers cite; the id is t
     Column("title", Text, nullable=False),
     Column("table_head", Text, nullable=False),
     Column("quote", Text, nullable=False),
-    Column("passage", String),  # a passage that holds it now; null where none does any more
+    # A passage that holds it whole; empty where none is known, so that the next check looks; null where none holds it.
+    Column("passage", String),
     Column("missing_since", Float),
     Index("statements_by_document", "doc_id"),
+    Index("statements_missing", "missing_since"),
 )
 
 citations = Table(
@@ -193,3 +201,27 @@ citations = Table(
     UniqueConstraint("statement", "answer"),
     Index("citations_by_answer", "answer"),
 )
+
+TOKENIZER = "porter unicode61"
+# What strangers are answered by: of words that only internal passages hold, nothing may be told, not even by the scores
+# and the order of public ones. It indexes rows of `words`, and keeps no text itself.
+FTS = (
+    f"CREATE VIRTUAL TABLE words USING fts5(title, section, text, tokenize = '{TOKENIZER}')",
+    f"CREATE VIRTUAL TABLE public_words USING fts5(title, section, text, content = words, tokenize = '{TOKENIZER}')",
+    "CREATE VIRTUAL TABLE words_terms USING fts5vocab(words, 'row')",
+    "CREATE VIRTUAL TABLE public_words_terms USING fts5vocab(public_words, 'row')",
+)
+# `rowid` is the passage's row, as in FTS5; its terms stand there too: they are counted down when it is deleted.
+POSTINGS = (
+    "CREATE TABLE words (rowid bigint PRIMARY KEY, text text NOT NULL, terms integer[] NOT NULL, "
+    "tokens integer NOT NULL)",
+    'CREATE TABLE terms (term text COLLATE "C" PRIMARY KEY, number integer GENERATED ALWAYS AS IDENTITY UNIQUE, '
+    "passages integer NOT NULL, public_passages integer NOT NULL)",
+    "CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL, "
+    "PRIMARY KEY (term, passage) INCLUDE (count, tokens))",
+)
+
+
+def tables_of_words(dialect: Literal["sqlite", "postgresql"]) -> tuple[str, ...]:
+    """Return the statements that make the tables of words."""
+    return FTS if dialect == "sqlite" else POSTINGS

@@ -1,15 +1,19 @@
 """The ledger in a SQLite file with a write-ahead log: many readers, one writer, none waits for another's reading."""
 
+import json
 import os
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import QueuePool
 
 from app.ledger.database import Database
@@ -36,6 +40,7 @@ class SqliteDatabase(Database):
             "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=KEPT_OPEN, max_overflow=-1
         )
         event.listen(engine, "begin", _begin)
+        event.listen(engine, "checkout", self._recognize)
         event.listen(engine, "handle_error", self._raise_ours)
         super().__init__(engine)
 
@@ -48,7 +53,7 @@ class SqliteDatabase(Database):
         """Return the error that names the file."""
         return VectorStoreError(
             f"the ledger {str(self.file)!r} cannot be used ({error}); "
-            "check that it can be written and that the disk is not full"
+            "check CHROMA_PATH (or MEMORY_STORE_PATH), that it can be written, and that the disk is not full"
         )
 
     @contextmanager
@@ -71,15 +76,28 @@ class SqliteDatabase(Database):
             lock.release()
 
     def scrub(self) -> None:
-        """Write what the log holds into the file, where deleted words are overwritten."""
+        """Write what the log holds into the file, where deleted words are overwritten, and give free pages back."""
         with self.reading() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None  # noqa: S101 - A connection in use has one.
             raw.rollback()
+            raw.executescript("PRAGMA incremental_vacuum")  # `execute` would free one page.
             [(busy, *_)] = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if busy:
             msg = f"what was deleted may still stand in {self.file}-wal: another process reads; run this again"
             raise VectorStoreError(msg)
+
+    def spelled(self, statement: str) -> str:
+        """Return the statement with lists as JSON."""
+        return _spelled(statement)
+
+    def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values, lists as JSON."""
+        return {name: json.dumps(value) if isinstance(value, list) else value for name, value in values.items()}
+
+    @property
+    def _has_tables(self) -> str:
+        return "SELECT count(*) FROM sqlite_master WHERE name = 'facts'"
 
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:
         connection.info["begin"] = "BEGIN IMMEDIATE" if writes else "BEGIN"  # A late lock could not wait for others.
@@ -88,11 +106,22 @@ class SqliteDatabase(Database):
         self._make_folder()
         address = self.file.resolve().as_uri() + ("?immutable=1" if self._is_final() else "")
         connection = sqlite3.connect(address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        if self.file.stat().st_size == 0:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         if not self._is_final():
             connection.execute("PRAGMA journal_mode = WAL")
         return connection
+
+    def _recognize(self, _raw: Any, record: Any, _proxy: Any) -> None:
+        """Open the file anew where another one took its place, as a restored backup does."""
+        try:
+            number = self.file.stat().st_ino
+        except OSError:
+            number = None
+        if record.info.setdefault("file", number) != number or number is None:
+            raise InvalidatePoolError
 
     def _is_final(self) -> bool:
         return self.file.exists() and not (os.access(self.file.parent, os.W_OK) and os.access(self.file, os.W_OK))
@@ -108,6 +137,11 @@ class SqliteDatabase(Database):
 
     def _raise_ours(self, failure: ExceptionContext) -> None:
         raise self.explained(failure.original_exception) from failure.original_exception
+
+
+@lru_cache(maxsize=200)
+def _spelled(statement: str) -> str:
+    return re.sub(r"= ANY\((:\w+)\)", r"IN (SELECT value FROM json_each(\1))", statement)
 
 
 def _begin(connection: Connection) -> Any:

@@ -4,6 +4,7 @@ _OPTIONS = "put it into LLM_OPTIONS, as JSON"
 _TIMEOUT = "a constant now; the service that is asked has to answer in time"
 _READING = "a constant now; split a file that takes longer"
 _PAGE = "put it into the folder of PAGE_PATH (docs/page.md)"
+_LEDGER = "in the ledger now, in CHROMA_PATH or at DATABASE_URL; `waypoint upgrade` brings over what is there"
 _PREFIXES = "use EMBEDDING_PREFIXES"
 
 GONE = {
@@ -34,7 +35,11 @@ GONE = {
     "CITATION_REPAIR": "always on",
     "MODERATION_TIMEOUT_S": _TIMEOUT,
     "MODERATION_IGNORED": "a constant now, its former default",
-    "REDIS_TIMEOUT_S": _TIMEOUT,
+    "REDIS_TIMEOUT_S": _LEDGER,
+    "SESSION_BACKEND": _LEDGER,
+    "EVENTS_BACKEND": _LEDGER,
+    "EVENTS_PATH": _LEDGER,
+    "ANSWER_LOG_PATH": _LEDGER,
     "SESSIONS_MAX": "a constant now, 10000; SESSION_TTL limits their age",
     "INGEST_FILE_TIMEOUT_S": _READING,
     "INGEST_FILE_MEMORY_MB": _READING,

@@ -1,16 +1,13 @@
 """The settings of the service around the answers: caches, ingestion, callers, logs, traces."""
 
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, DirectoryPath, Field, SecretStr, model_validator
+from pydantic import AliasChoices, BeforeValidator, DirectoryPath, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from app.settings.group import Group, address_of_host
 from app.settings.values import (
     BrokerAddress,
-    ConversationsName,
-    EventStoreName,
     Flag,
     LogLevel,
     Origins,
@@ -29,6 +26,11 @@ def _either_prefix(*names: str) -> AliasChoices:
     return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
 
 
+def _cache_backend(value: Any) -> Any:
+    """Return where shared caches are: in Redis before there was a ledger."""
+    return "ledger" if value == "redis" else value
+
+
 class CacheSettings(Group):
     """What is cached."""
 
@@ -39,17 +41,19 @@ class CacheSettings(Group):
     retrieval: Flag = Field(True, description="Whether retrieved passages are cached")
     llm: Flag = Field(True, description="Whether answers are cached")
     ttl: Positive = Field(3600, description="Lifetime of a cache entry in seconds")
-    backend: Literal["memory", "redis"] = Field("memory", description="memory: one cache per process; redis: shared")
+    backend: Annotated[Literal["memory", "ledger"], BeforeValidator(_cache_backend)] = Field(
+        "memory", description="memory: one cache per process; ledger: shared"
+    )
 
 
 class RedisSettings(Group):
-    """Redis, for caches, sessions and rate limits."""
+    """Redis, for sessions and rate limits."""
 
     model_config = SettingsConfigDict(env_prefix="redis_")
 
     url: RedisAddress = Field(
         SecretStr("redis://127.0.0.1:6379/0"),
-        description="Redis for caches, sessions and rate limits; REDIS_HOST and REDIS_PORT work as well",
+        description="Redis for sessions and rate limits; REDIS_HOST and REDIS_PORT work as well",
     )
     host: str | None = Field(None, exclude=True)
     port: Port = Field(6379, exclude=True)
@@ -65,11 +69,6 @@ class SessionSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="session_")
 
-    backend: ConversationsName = Field(
-        "memory",
-        description="Where conversations with a session_id are stored. memory: in each process; redis or postgres: "
-        "shared",
-    )
     ttl: Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
 
 
@@ -262,12 +261,6 @@ class EventSettings(Group):
     rabbitmq_host: str | None = Field(None, validation_alias="rabbitmq_host", exclude=True)
     rabbitmq_port: Port = Field(5672, validation_alias="rabbitmq_port", exclude=True)
     enabled: Flag = Field(True, description="Whether events are published when RABBITMQ_URL is set")
-    backend: EventStoreName = Field(
-        "file",
-        description="Where events wait for the broker. file: in a file of this host; postgres: in DATABASE_URL, for "
-        "all hosts",
-    )
-    path: Path = Field(Path("storage/events.sqlite3"), description="File for EVENTS_BACKEND=file")
 
     @model_validator(mode="before")
     @classmethod
@@ -282,12 +275,6 @@ class AnswerLogSettings(Group):
 
     enabled: Flag = Field(
         True, validation_alias="answer_log", description="Whether questions, answers and feedback are logged"
-    )
-    folder: Path | None = Field(
-        None,
-        validation_alias="answer_log_path",
-        description="Folder for `answers.sqlite3`; empty: `answers` beside the index. With VECTOR_STORE_TYPE=postgres "
-        "answers are in DATABASE_URL",
     )
     days: Positive = Field(90, description="How many days an answer is kept")
 

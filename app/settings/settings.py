@@ -97,14 +97,8 @@ class Settings(BaseModel):
             return "RERANKER=service needs RERANKER_BASE_URL, like http://127.0.0.1:8080/v1"
         if moderation.provider != "off" and moderation.api_key is None and not moderation.uses_llm_key(self.llm):
             return f"MODERATION_PROVIDER={moderation.provider} needs a key in MODERATION_API_KEY"
-        kept = {
-            "VECTOR_STORE_TYPE": self.store.kind,
-            "SESSION_BACKEND": self.session.backend,
-            "EVENTS_BACKEND": self.events.backend,
-        }
-        needs = next((name for name, kind in kept.items() if kind == "postgres"), None)
-        if needs and self.database.url is None:
-            return f"{needs}=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
+        if self.store.kind == "postgres" and self.database.url is None:
+            return "VECTOR_STORE_TYPE=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
         return None
 
     @property
@@ -152,14 +146,9 @@ class Settings(BaseModel):
         return self.rate is not None and self.access.rate_limit_backend == "redis"
 
     @property
-    def access_uses_redis(self) -> bool:
-        """Return whether callers, their rates or their conversations are in Redis."""
-        return self.has_redis_sessions or self.counts_in_redis or self.session.backend == "redis"
-
-    @property
     def uses_redis(self) -> bool:
-        """Return whether sessions, conversations, rate limits or caches are in Redis."""
-        return self.access_uses_redis or (self.cache.enabled and self.cache.backend == "redis")
+        """Return whether sessions or rate limits are in Redis."""
+        return self.has_redis_sessions or self.counts_in_redis
 
     @property
     def request_timeout_s(self) -> float:

@@ -122,14 +122,12 @@ def _part(kind: str) -> AfterValidator:
     return AfterValidator(known)
 
 
-StoreName = Annotated[str, _part("stores")]
+StoreName = Annotated[str, _part("vectors")]
 RetrieverName = Annotated[str, _part("retrieval")]
 RerankerName = Annotated[str, _part("rerankers")]
 ModelProvider = Annotated[str, _part("models")]
 EmbeddingProvider = Annotated[str, _part("embeddings")]
 ConfidenceName = Annotated[str, _part("confidence")]
-ConversationsName = Annotated[str, _part("conversations")]
-EventStoreName = Annotated[str, _part("event_stores")]
 JsonObject = Annotated[dict[str, Any], NoDecode, BeforeValidator(_json_object)]
 Flag = Annotated[bool, BeforeValidator(_boolean)]
 Reformulation = Annotated[Literal["auto", "always", "off"], BeforeValidator(_reformulation)]

@@ -92,7 +92,7 @@ class Access:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open the connections to Redis if they are needed, and close all when the service ends."""
-        redis = self.redis if self.settings.access_uses_redis else None
+        redis = self.redis if self.settings.uses_redis else None
         try:
             yield
         finally:

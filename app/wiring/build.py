@@ -84,7 +84,7 @@ class Services(Answering):
         return pipeline(
             settings,
             style=settings.citations.style,
-            retriever=retriever_of(settings, store=index.store, words=index.words, model=lambda: model),
+            retriever=retriever_of(settings, store=index, words=index, model=lambda: model),
             model=model,
             model_id=settings.llm.model,
             scope=None,
@@ -107,10 +107,12 @@ class Services(Answering):
                 if service is not None:
                     life.push_async_callback(service.aclose)
             life.callback(self.library.close)
+            life.push_async_callback(asyncio.to_thread, self.stored.close)
+            self.stored.vectors.serves = self.remote is None
             if self.uploads is not None:
                 life.push_async_callback(asyncio.to_thread, self.uploads.close)
                 await asyncio.to_thread(self.uploads.resume)
-            parts: list[Any] = [self.caches, self.access, self.outbox]
+            parts: list[Any] = [self.access, self.outbox]
             for part in filter(None, parts):
                 await life.enter_async_context(part.running())
             yield

@@ -1,7 +1,6 @@
 """Wrap embeddings, retriever and chain in the enabled caches."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -13,9 +12,10 @@ from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter
 
 import prompts
-from app import hooks
+from app.ledger.cache import LedgerCache
 from app.settings import Settings
 from app.settings.answering import ANSWERING
+from app.wiring.ledger import ledger_of
 from chains.caching.typed_cache import CacheStats, LevelName, TypedCache, canonical
 from chains.clock import Clock
 from chains.retrieval import ChunkRetriever
@@ -51,13 +51,6 @@ class Caches:
     index_version: Callable[[], str | None]
     stats: CacheStats = field(default_factory=CacheStats)
     store: "ExpiringStore | None" = None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Hold connections for the event loop while the body runs."""
-        connected = getattr(self._store, "connected", None) if self._on("embedding", "retrieval", "answer") else None
-        async with connected() if connected else nullcontext():
-            yield
 
     def embeddings(self, embeddings: Embeddings) -> Embeddings:
         """Return the embeddings with the vectors of questions cached."""
@@ -140,11 +133,7 @@ class Caches:
             from chains.caching.typed_cache import MemoryStore
 
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
-        with hooks.from_extra("redis", "CACHE_BACKEND=redis"):
-            from app.adapters.stores.redis import RedisStore
-
-        url = settings.redis.url.get_secret_value()
-        return RedisStore(url, ttl_s=ttl_s, timeout_s=REDIS_TIMEOUT_S, clock=self.clock)
+        return LedgerCache(ledger_of(settings), ttl_s=ttl_s)
 
     def _embedding_facts(self) -> dict[str, Any]:
         names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}

@@ -56,7 +56,6 @@ class Certification:
 
     @property
     def file(self) -> Path:
-        """Return the file of the certificate."""
         return folder_beside(self.settings, None, "confidence") / "certificate.json"
 
     @cached_property

@@ -46,7 +46,7 @@ from chains.safety.screening import suspicious_chunks
 from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Searching
 
 if TYPE_CHECKING:
-    from app.adapters.stores.index import Snapshot
+    from app.ledger.passages import Passages
 
 HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
@@ -57,7 +57,7 @@ def reformulation_of(
     similarity: WordSimilarity,
     clock: Clock,
     model: BaseChatModel | None = None,
-    index: "Callable[[], Snapshot] | None" = None,
+    index: "Callable[[], Passages] | None" = None,
 ) -> Reformulation:
     """Return the reformulation that ENABLE_QUERY_REFORMULATION names, with the deployment's own prompts.
 
@@ -110,22 +110,22 @@ def _is_english(word: str) -> bool:
     return word in word_similarity()
 
 
-def _held_in(index: "Callable[[], Snapshot]") -> HeldWord:
+def _held_in(index: "Callable[[], Passages]") -> HeldWord:
     def is_held(word: str, config: RunnableConfig | None) -> bool:
-        words, where = index().words, filters_of(config).where()
+        words, where = index(), filters_of(config).where()
         return bool(words.search(words.corrected(word, where, _is_english), 1, where))
 
     return is_held
 
 
-def _find_in(index: "Callable[[], Snapshot]") -> FindFor:
-    def key(snapshot: "Snapshot", query: str, filters: Filters) -> Any:
-        return snapshot.version or object(), query, filters  # Without a version nothing can be remembered.
+def _find_in(index: "Callable[[], Passages]") -> FindFor:
+    def key(passages: "Passages", query: str, filters: Filters) -> Any:
+        return passages.version or object(), query, filters  # Without a version nothing can be remembered.
 
     # A conversation asks for its earlier questions again in each turn.
     @cached(LRUCache(MOST_REMEMBERED), key, Lock())
-    def found(snapshot: "Snapshot", query: str, filters: Filters) -> Sequence[Passage]:
-        search = HybridRetriever(store=snapshot.store, words=snapshot.words, is_word=_is_english)
+    def found(passages: "Passages", query: str, filters: Filters) -> Sequence[Passage]:
+        search = HybridRetriever(store=passages, words=passages, is_word=_is_english)
         documents = search.find(query, **search.wanted(None, 0.0, filters), callbacks=None)
         return [passage(document) for document in documents]
 

@@ -20,11 +20,11 @@ from app.wiring.sample import ingest_command
 from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError, WaypointError
 from chains.generation.provider import Provider
 from chains.logs import masked
-from chains.ports import ChunkStore
 
 if TYPE_CHECKING:
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.adapters.retrieval import RemoteRetriever
+    from app.ledger.passages import Passages
 
 # How long readiness waits for a check.
 ANSWER_WITHIN_S = 1.5
@@ -45,18 +45,21 @@ class Check:
     required: bool = False
 
 
-def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Check:
+def index_check(embeddings: Embeddings, store: "Callable[[], Passages]") -> Check:
     """Search the index: it is ready if a question can be embedded and finds a chunk, unless the index is empty.
+
+    The detail says what searches the vectors.
 
     The number of chunks is not returned, because readiness is public.
     """
 
-    def search() -> None:
+    def search() -> str:
         index = store()
         chunks = index.count()
         if chunks and not index.get_by_ids(list(index.nearest(embeddings.embed_query("ready"), 1, {}))):
             msg = f"a search finds none of {chunks} chunks; rebuild the index with `waypoint ingest --reset PATH`"
             raise VectorStoreError(msg)
+        return index.searched_by().partition(":")[0]
 
     return Check("vector_store", partial(to_thread.run_sync, search), required=True)
 
@@ -125,7 +128,7 @@ def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
 
 
 QUESTION = "Which documents are needed?"
-TRIALS_OF_WINGS = ("events.plugin:trials", "office.doctor:trials", "postgres.plugin:trials", "safety.moderator:trials")
+TRIALS_OF_WINGS = ("events.plugin:trials", "office.doctor:trials", "safety.moderator:trials")
 TIMEOUT_S = 5
 STORE_SETTINGS = {"memory": "MEMORY_STORE_PATH", "chroma": "CHROMA_PATH or CHROMA_HOST", "postgres": "DATABASE_URL"}
 
@@ -201,7 +204,8 @@ def _retrieval(services: Answering) -> Iterator[Trial]:
         found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
         count = services.store.count()
         empty = f"; fill it with `{ingest_command(settings)}`" if count == 0 else ""
-        return f"{_place(services)}: {count} chunks, a search found {len(found)}{empty}"
+        by = services.store.searched_by()
+        return f"{_place(services)}: {count} chunks, a search by {by} found {len(found)}{empty}"
 
     def ask() -> str:
         found = services.retriever.invoke(QUESTION, {"configurable": {"audience": "internal"}})
@@ -253,7 +257,7 @@ def _certificate(services: Answering) -> Iterator[Trial]:
 
 
 def _beside(services: Answering) -> Trial:
-    remedy = f"report it with its log line `side_step_failed`; remove {services.faults.file} once it is mended"
+    remedy = "report it with its log line `side_step_failed`; a fault is told for seven days"
     return Trial("side steps", services.faults.status, remedy, required=False)
 
 
@@ -263,7 +267,7 @@ def _backends(services: Answering) -> Iterator[Trial]:
         ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)
         yield Trial("redis", partial(answers, ping), "start Redis, or check REDIS_URL", settings.has_redis_sessions)
     else:
-        yield Trial("redis", None, "CACHE_BACKEND, RATE_LIMIT_BACKEND, SESSION_BACKEND or AUTH_MODE")
+        yield Trial("redis", None, "RATE_LIMIT_BACKEND or AUTH_MODE")
     for name, probe in services.tracing.probes.items():
         remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
         yield Trial(name, probe, remedy, required=False)

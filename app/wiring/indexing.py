@@ -11,20 +11,23 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from app import hooks
-from app.observability.faults import FaultFile
+from app.ledger.faults import Faults
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import Library, folder_beside
+from app.wiring.ledger import ledger_of
+from app.wiring.library import Library
 from app.wiring.models import embedding_model, token_counter
 from app.wiring.sample import sample_corpus
 from app.wiring.storage import IndexReader, stored_index
+from app.wiring.upgrade import bring_index_over
 from chains.clock import Clock, SystemClock
 from chains.ports import TokenCounter
 from chains.side_steps import keep_faults, side_step
 
 if TYPE_CHECKING:
-    from app.adapters.stores.index import Store, StoredIndex, Words
+    from app.ledger.index import PassageIndex
+    from app.ledger.passages import Passages
     from app.wiring.ingestion import Ingestion
     from chains.caching.typed_cache import ExpiringStore
     from chains.ingestion.index import Report
@@ -53,9 +56,9 @@ class Indexing:
         keep_faults(self.faults.keep)
 
     @cached_property
-    def faults(self) -> FaultFile:
-        """Return the file of what failed beside answers and ingestions."""
-        return FaultFile(folder_beside(self.settings, None, "faults") / "faults.json")
+    def faults(self) -> Faults:
+        """Return what failed beside answers and ingestions."""
+        return Faults(ledger_of(self.settings))
 
     @cached_property
     def embedder(self) -> Embeddings:
@@ -81,14 +84,14 @@ class Indexing:
         return token_counter(self.embedder)
 
     @cached_property
-    def stored(self) -> "StoredIndex":
+    def stored(self) -> "PassageIndex":
         """Return the index as the settings name it, for opening and changing."""
         return stored_index(self.settings, self.embeddings)
 
     @cached_property
     def index(self) -> IndexReader:
         """Return the holder of the open index."""
-        return IndexReader(self.stored)
+        return IndexReader(self.stored, lambda: bring_index_over(self.settings, self.stored))
 
     @cached_property
     def library(self) -> Library:
@@ -114,14 +117,9 @@ class Indexing:
                 tell(self)
 
     @property
-    def store(self) -> "Store":
-        """Return the vector store, checked against the embedding model."""
-        return self.index.current().store
-
-    @property
-    def words(self) -> "Words":
-        """Return the word index of the store."""
-        return self.index.current().words
+    def store(self) -> "Passages":
+        """Return the passages, checked against the embedding model."""
+        return self.index.current()
 
     def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
         """Update the index from files and addresses.

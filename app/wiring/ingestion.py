@@ -6,31 +6,30 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
-from app.adapters.stores.index import Change, Snapshot, StoredIndex
+from app.ledger.copies import Copies
+from app.ledger.index import PassageIndex
 from app.ports import OpenedSource
 from app.settings import Settings
 from app.wiring.chain import suspicious_of
+from app.wiring.ledger import ledger_of
 from app.wiring.library import folder_beside
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
+from app.wiring.upgrade import bring_index_over
 from chains.errors import ConfigurationError, IngestionError
-from chains.ingestion.engine import EmbeddingsAhead, Engine, PlainEngine, Reading
+from chains.ingestion.engine import Engine, PlainEngine, Reading
 from chains.ingestion.files import Chosen, Problem
 from chains.ingestion.index import ingest
 from chains.ingestion.mirror import Mirrored, mirror
-from chains.ingestion.source_records import Source, Sources
-from chains.ingestion.writing import Index, Writer, align_records
+from chains.ingestion.writing import Change
 
 if TYPE_CHECKING:
-    from langchain_core.vectorstores import VectorStore
-
     from chains.ingestion.index import Report
     from chains.ports import Progress
 
@@ -68,7 +67,7 @@ class Ingestion:
     """Updates the index `into`; `changed` is called after each change."""
 
     settings: Settings
-    into: StoredIndex
+    into: PassageIndex
     changed: Callable[[], None] = lambda: None
 
     def run(
@@ -91,6 +90,8 @@ class Ingestion:
             engine: reads the files and embeds them.
             only: files or folders to read again; default: all.
         """
+        if not reset:
+            bring_index_over(self.settings, self.into)
         fetched = fetch(self.settings, given, progress)
         copies = fetched.copies
         with self.into.locked():
@@ -120,13 +121,14 @@ class Ingestion:
         chosen: Mapping[Path, Chosen] | None = None,
     ) -> "Report":
         """Like `run` for local files; the caller holds the lock."""
+        if not reset:
+            self.into.open()  # This checks that it is of these settings.
         with closing(engine_of(self.settings, engine, self.into.recipe.embeddings)) as running:
-            change = self._embedding_by(running).change(reset=reset and not dry_run)
-            report = ingest(
+            report, change = ingest(
                 paths,
-                into=_index(change.before),
-                writable=lambda: _index(change.writable()),
+                into=self.into,
                 engine=running,
+                reset=reset,
                 progress=progress,
                 dry_run=dry_run,
                 min_chunks=self.settings.ingestion.min_chunks,
@@ -135,48 +137,21 @@ class Ingestion:
                 chosen=chosen,
             )
         if not dry_run:
-            report.problems.extend(_keep_scopes(change, paths))
-            change.publish()
-        if reset:
-            align_records(_index(self.into.open()))
-        if not dry_run:
-            self.changed()
+            report.problems.extend(self._publish(change, paths))
         return report
 
     def remove(self, doc_id: str) -> None:
-        """Remove a document with all its chunks; the caller holds the lock, and the file stays."""
-        change = self.into.change(reset=False)
-        before = _index(change.before)
-        sources = Sources(before.sources)
-        writer = Writer(before, sources, writable=lambda: _index(change.writable()))
-        writer.remove([sources.named(doc_id) or Source(doc_id, "", "")])
-        _keep_scopes(change, [])
-        change.publish()
+        """Remove a document with all its passages; the caller holds the lock, and the file stays."""
+        self._publish(Change(stale=self.into.ids_of(doc_id), forgotten={doc_id}), [])
+
+    def _publish(self, change: Change, paths: list[Path]) -> list[Problem]:
+        """Make a change, with the scope files of the folders that are left, and return their problems."""
+        sources = {source.doc_id: source for source in (() if change.reset else self.into.sources())} | change.sources
+        roots = {source.root for doc_id, source in sources.items() if doc_id not in change.forgotten}
+        change.scopes, problems = read_scopes(paths, roots, {} if change.reset else self.into.scopes())
+        self.into.publish(change)
         self.changed()
-
-    def _embedding_by(self, engine: Engine) -> StoredIndex:
-        recipe = self.into.recipe
-        ahead = EmbeddingsAhead(engine, recipe.embeddings, recipe.text)
-        return self.into.with_recipe(replace(recipe, embeddings=ahead))
-
-
-def _keep_scopes(change: Change, paths: list[Path]) -> list[Problem]:
-    """Store the scope files of the folders in the index, and return their problems."""
-    _, sources = change.latest.records()
-    known = change.latest.scopes()
-    scopes, problems = read_scopes(paths, Sources(sources).roots(), known)
-    if scopes != known:
-        change.writable().keep_scopes(scopes)
-    return problems
-
-
-def _index(contents: Snapshot) -> Index:
-    records, sources = contents.records()
-    if contents.store.count() == 0:  # An emptied or deleted store holds nothing, whatever the records say.
-        for some in (records, sources):
-            if keys := some.list_keys():
-                some.delete_keys(keys)
-    return Index(cast("VectorStore", contents.store), records, sources, contents.store.ids, contents.transaction)
+        return problems
 
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -217,15 +192,16 @@ def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress |
 def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
     scheme, shown = _checked(address)
     base = folder_beside(settings, None, "sources")
-    records = base / "records" / f"{hashlib.sha256(address.rstrip('/').encode()).hexdigest()[:16]}.sqlite3"
-    records.parent.mkdir(parents=True, exist_ok=True)
+    key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
+    ledger = ledger_of(settings)
     try:
-        with FileLock(records.with_suffix(".lock"), timeout=0):
+        with ledger.lock(f"fetch-{key}") as ours:
+            if not ours:
+                msg = "another process is fetching it"
+                raise IngestionError(msg)
             source, folder, name = _opened(settings, scheme, address)
-            copies = mirror(source, base / "files" / folder, records, progress=progress)
-    except Timeout as error:
-        msg = f"{shown}: another process is fetching it"
-        raise IngestionError(msg) from error
+            incoming = base / "incoming" / key
+            copies = mirror(source, base / "files" / folder, Copies(ledger, key), incoming=incoming, progress=progress)
     except IngestionError as error:
         msg = f"{shown}: {error}"
         raise IngestionError(msg) from error

@@ -1,6 +1,5 @@
 """Read the index by document: the list, the text, the pages of PDF files."""
 
-import json
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
-from langchain_core.utils import batch_iterate
 
 from app.settings import Settings
 from app.wiring.storage import IndexReader
@@ -19,9 +17,8 @@ from chains.library import Entry, describe
 
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage, PdfPages
-    from app.adapters.stores.index import Snapshot
+    from app.ledger.passages import Passages
 
-CHUNKS_AT_ONCE = 1000
 UPLOAD_CATEGORIES = ("regulatory", "carrier", "reference", INTERNAL)
 
 
@@ -50,7 +47,7 @@ class Library:
     index: IndexReader
     sample: Path
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _listed: "tuple[Snapshot, dict[Audience, Catalogue]] | None" = field(default=None, init=False)
+    _listed: "tuple[Passages, dict[Audience, Catalogue]] | None" = field(default=None, init=False)
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
         """Return the current documents of the index that an audience may see; by default the caller's.
@@ -72,22 +69,21 @@ class Library:
     def present(self, doc_ids: Collection[str], audience: Audience) -> set[str]:
         """Return which documents with these ids an audience may see, without reading the list of all."""
         current = self.index.current()
-        first = {doc_id: ids[0] for doc_id in doc_ids if (ids := current.words.chunks_of(doc_id))}
+        first = {doc_id: ids[0] for doc_id in doc_ids if (ids := current.chunks_of(doc_id))}
         chunks = chunks_by_id(current, list(first.values()))
         seen = {id_ for id_, chunk in chunks.items() if audience in {INTERNAL, audience_of(chunk.metadata)}}
         return {doc_id for doc_id, id_ in first.items() if id_ in seen}
 
     def holds_own_documents(self) -> bool:
         """Return whether the index holds a document that is none of the sample corpus."""
-        keys = self.index.current().source_times()
-        return not all(self.is_sample(Source(*json.loads(key))) for key in keys)
+        return not all(map(self.is_sample, self.index.current().sources()))
 
     def chunks(self, doc_id: str) -> list[Document]:
         """Return all chunks of a document, in order; none if the caller may not see it."""
         if self.find(doc_id) is None:
             return []
         current = self.index.current()
-        found = chunks_by_id(current, current.words.chunks_of(doc_id))
+        found = chunks_by_id(current, current.chunks_of(doc_id))
         return sorted(found.values(), key=lambda chunk: int(chunk.metadata["chunk_index"]))
 
     @cached_property
@@ -133,17 +129,17 @@ def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
     return (chosen or beside.parent / name).expanduser().resolve() / settings.store.collection
 
 
-def catalogue_of(index: "Snapshot", hosts: Collection[str] = ()) -> Catalogue:
+def catalogue_of(index: "Passages", hosts: Collection[str] = ()) -> Catalogue:
     """Return every document of an index; only its first and last chunk are read."""
-    held = index.words.documents()
+    held = index.documents()
     chunks = chunks_by_id(index, [id_ for one in held for id_ in (one.first, one.last)])
-    times = {Source(*json.loads(key)): written for key, written in index.source_times().items()}
+    times = index.sources()
     sources = {source.doc_id: source for source in times}
     entries = [
         describe(
             chunks[one.first],
             chunks[one.last],
-            chunks=one.chunks,
+            chunks=one.passages,
             written=times[sources[one.doc_id]] if one.doc_id in sources else None,
             hosts=hosts,
         )
@@ -154,10 +150,6 @@ def catalogue_of(index: "Snapshot", hosts: Collection[str] = ()) -> Catalogue:
     return Catalogue({entry.doc_id: entry for entry in entries}, sources)
 
 
-def chunks_by_id(index: "Snapshot", ids: list[str]) -> dict[str, Document]:
+def chunks_by_id(index: "Passages", ids: list[str]) -> dict[str, Document]:
     """Return the existing chunks by their ids."""
-    return {
-        str(chunk.id): chunk
-        for batch in batch_iterate(CHUNKS_AT_ONCE, dict.fromkeys(ids))
-        for chunk in index.store.get_by_ids(batch)
-    }
+    return {str(chunk.id): chunk for chunk in index.get_by_ids(list(dict.fromkeys(ids)))}

@@ -29,7 +29,7 @@ from chains.retrieval import (
 if TYPE_CHECKING:
     from app.adapters.embeddings.onnx.words import WordVectors
     from app.adapters.retrieval import RemoteRetriever
-    from app.adapters.stores.index import Snapshot
+    from app.ledger.passages import Passages
 
 
 # For the embedding and the retrieval service.
@@ -125,13 +125,13 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
 
 
 def current_retriever(
-    settings: Settings, index: "Callable[[], Snapshot]", model: Callable[[], BaseChatModel]
+    settings: Settings, index: "Callable[[], Passages]", model: Callable[[], BaseChatModel]
 ) -> CurrentRetriever:
     """Return the retriever that RETRIEVER_TYPE names, over the current index."""
 
     @lru_cache(maxsize=1)
-    def over(snapshot: "Snapshot") -> ChunkRetriever:
-        return retriever_of(settings, store=snapshot.store, words=snapshot.words, model=model)
+    def over(passages: "Passages") -> ChunkRetriever:
+        return retriever_of(settings, store=passages, words=passages, model=model)
 
     first = over(index())
     limits = {**_limits(settings), "executor": first.executor}

@@ -10,11 +10,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
-from app.ports import EventStoreError, Outbox, UploadFolder
+from app.ports import Outbox, UploadFolder
 from app.settings import Settings
 from app.wiring.llm import providers_of
 from chains.caching.typed_cache import EVENTS, LEVELS, CacheStats, Event
-from chains.errors import ConfigurationError
+from chains.errors import ConfigurationError, VectorStoreError
 from chains.generation.provider import Provider
 from chains.logs import get_logger
 from chains.observers import Observer
@@ -118,11 +118,11 @@ def check_outbox(outbox: Outbox) -> None:
     """Check the store of waiting events; an unreachable database is only a warning, because it may come back.
 
     Raises:
-        ConfigurationError: the file cannot be used, or the tables do not fit this program.
+        ConfigurationError: the tables do not fit this program.
     """
     try:
         outbox.check()
-    except EventStoreError as error:
+    except VectorStoreError as error:
         log.warning("events_wait_in_memory", error=str(error))
 
 

@@ -18,11 +18,11 @@ from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_
 from chains.state import Redirect, Searching
 
 if TYPE_CHECKING:
-    from app.adapters.stores.index import Snapshot
+    from app.ledger.passages import Passages
 
 
 def scope_gate(
-    settings: Settings, embeddings: Embeddings, index: "Callable[[], Snapshot]"
+    settings: Settings, embeddings: Embeddings, index: "Callable[[], Passages]"
 ) -> Runnable[Searching, Redirect | None] | None:
     """Return the scope gate; None if it is off.
 
@@ -40,13 +40,13 @@ def scope_gate(
         return ScopeGate(load_scope(settings.scope.file), cached)
 
     @lru_cache(maxsize=1)
-    def gates(contents: "Snapshot") -> list[ScopeGate]:
+    def gates(contents: "Passages") -> list[ScopeGate]:
         return [ScopeGate(parse_scope(text, root), cached) for root, text in in_force(contents).items()]
 
     return CurrentScope(lambda: gates(index()))
 
 
-def in_force(contents: "Snapshot") -> dict[str, str]:
+def in_force(contents: "Passages") -> dict[str, str]:
     """Return the scope files by folder; none if any folder lacks one, because it may answer anything.
 
     That of the sample corpus counts only while the index holds nothing else.
@@ -56,7 +56,7 @@ def in_force(contents: "Snapshot") -> dict[str, str]:
     return {} if None in scopes.values() else {root: text for root, text in scopes.items() if text}
 
 
-def describe_scope(settings: Settings, contents: "Snapshot") -> str:
+def describe_scope(settings: Settings, contents: "Passages") -> str:
     """Return a sentence on which questions are declined before the search."""
     if not settings.scope.enabled:
         return "SCOPE_ENABLED=false: no question is declined before the search"

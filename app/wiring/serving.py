@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.language_models import BaseChatModel
 
 from app import hooks
-from app.adapters.sessions.conversations import MOST_CONVERSATIONS, MemoryConversations
+from app.ledger.turns import MOST_CONVERSATIONS, Conversations
 from app.observability.call_log import CallLog
 from app.ports import AnswerLog, Outbox
-from app.settings import Settings
 from app.wiring.access import Access
 from app.wiring.indexing import Indexing
+from app.wiring.ledger import ledger_of
 from app.wiring.observability import Tracing, metrics_of, tracing_of
-from chains.clock import Clock
 from chains.conversations import ConversationStore
 from chains.observers import Observer
 
@@ -82,11 +81,4 @@ class Serving(Indexing):
     @cached_property
     def conversations(self) -> ConversationStore:
         """Return the store of conversations."""
-        make = hooks.load("conversations", self.settings.session.backend)
-        store: ConversationStore = make(self.settings, self.access, self.clock)
-        return store
-
-
-def memory_conversations(settings: Settings, _access: Access, clock: Clock) -> ConversationStore:
-    """Return what keeps them in this process."""
-    return MemoryConversations(ttl_s=settings.session.ttl, capacity=MOST_CONVERSATIONS, clock=clock)
+        return Conversations(ledger_of(self.settings), ttl_s=self.settings.session.ttl, capacity=MOST_CONVERSATIONS)

@@ -1,25 +1,26 @@
-"""Open the index that the settings name, again whenever it changes; copy it to another store; configure chunking."""
+"""Open the index that the settings name, again whenever it changes; copy it to another ledger; configure chunking."""
 
-import json
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from shutil import which
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.utils import batch_iterate
 
 from app import hooks
-from app.adapters.stores.index import Recipe, Snapshot, StoredIndex
+from app.ledger.index import PassageIndex
+from app.ledger.passages import AT_ONCE, Passages, Recipe
+from app.ledger.rows import Row
+from app.ledger.vectors import VectorIndex
 from app.settings import Settings
+from app.wiring.ledger import ledger_of
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
-from chains.ingestion.writing import DOC_ID
+from chains.ingestion.writing import Change
 
 if TYPE_CHECKING:
-    from langchain_core.vectorstores import VectorStore
-
     from app.adapters.documents.isolation import IsolatedParser
+    from app.adapters.stores.chroma import ChromaFolder, ChromaServer
     from chains.ports import Progress
 
 
@@ -28,52 +29,58 @@ TIMEOUT_S = 10  # Of a request to a Chroma server.
 READING_S, READING_MB = 60, 1024
 
 
-def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
-    """Return the index that VECTOR_STORE_TYPE names."""
+def stored_index(settings: Settings, embeddings: Embeddings) -> PassageIndex:
+    """Return the index in the ledger, followed by the index of vectors that VECTOR_STORE_TYPE names, if it is one."""
     from chains.ingestion.index import indexed_fields, indexed_text
 
+    def follower() -> VectorIndex | None:
+        made: VectorIndex | None = hooks.load("vectors", settings.store.kind)(settings)
+        return made
+
     recipe = Recipe(embeddings, embedding_label(settings), indexed_text, indexed_fields)
-    index: StoredIndex = hooks.load("stores", settings.store.kind)(settings, recipe)
-    return index
+    return PassageIndex(ledger_of(settings), recipe, follower)
 
 
-def memory_index(settings: Settings, recipe: Recipe) -> StoredIndex:
-    """Return the index in one JSON file."""
-    from app.adapters.stores.memory import MemoryIndex
-
-    return MemoryIndex(settings.store.memory_path, recipe)
+def no_vectors(_settings: Settings) -> None:
+    """Return no second index: the ledger searches its vectors itself."""
 
 
-def chroma_index(settings: Settings, recipe: Recipe) -> StoredIndex:
-    """Return the index of Chroma: in a folder, or on the server of CHROMA_HOST."""
-    from app.adapters.stores.chroma.client import Server
-    from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
+def chroma_vectors(settings: Settings) -> "ChromaFolder | ChromaServer":
+    """Return Chroma: in a folder, or on the server of CHROMA_HOST."""
+    from app.adapters.stores.chroma import ChromaFolder, ChromaServer, Server
 
-    if settings.chroma.host is None:
-        return FolderIndex(settings.chroma.path, settings.store.collection, recipe)
-    key = settings.chroma.api_key.get_secret_value() if settings.chroma.api_key else None
-    server = Server(settings.chroma.host, settings.chroma.port, settings.chroma.ssl, key, TIMEOUT_S)
-    return ServerIndex(server, settings.store.collection, settings.chroma.path, recipe)
+    collection, chroma = settings.store.collection, settings.chroma
+    if chroma.host is None:
+        return ChromaFolder(chroma.path.expanduser().absolute() / f"{collection}.vectors", collection)
+    key = chroma.api_key.get_secret_value() if chroma.api_key else None
+    return ChromaServer(Server(chroma.host, chroma.port, chroma.ssl, key, TIMEOUT_S), collection)
 
 
 class IndexReader:
-    """Keeps the index open for questions, and reopens it when an ingestion of any process has changed it."""
+    """Keeps the index open for questions, and reopens it when an ingestion of any process has changed it.
 
-    def __init__(self, index: StoredIndex) -> None:
-        self._index = index
+    Where nothing was ever ingested, `bring_over` may find an index of an earlier form.
+    """
+
+    def __init__(self, index: PassageIndex, bring_over: Callable[[], object]) -> None:
+        self._index, self._bring_over = index, bring_over
         self._lock = threading.Lock()
-        self._open: Snapshot | None = None
+        self._open: Passages | None = None
 
-    def current(self) -> Snapshot:
+    def current(self) -> Passages:
         """Return the current index.
 
         Raises:
             ConfigurationError: it does not match the settings.
             VectorStoreError: it cannot be opened.
         """
+        version = self._index.version()
+        if version is None:
+            self._bring_over()
+            version = self._index.version()
         with self._lock:
             opened = self._open
-            if opened is None or opened.store.gone or opened.version != self._index.version():
+            if opened is None or opened.version != version:
                 opened = self._open = self._index.open()
             return opened
 
@@ -95,68 +102,41 @@ def parser(settings: Settings) -> "IsolatedParser":
     )
 
 
-CHUNKS_AT_ONCE = 1000
-
-
-@dataclass
-class ReadyVectors(Embeddings):
-    """Embeddings that return the vectors of another store."""
-
-    vectors: list[list[float]] = field(default_factory=list)
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the copied vectors of the texts."""
-        return self.vectors
-
-    def embed_query(self, text: str) -> list[float]:
-        """Refuse: no question is asked during a copy."""
-        raise NotImplementedError
-
-
 def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "Progress") -> int:
-    """Copy the index of `source` to the store of `target`, and return the number of its chunks.
+    """Copy the index of `source` to the ledger of `target`, and return the number of its passages.
 
     Readers of the target see its old content until the copy is complete.
 
     Raises:
-        ConfigurationError: both are the same kind of store, or the target holds chunks and `replace` is false.
-        VectorStoreError: a store cannot be read or written, or an ingestion is running.
+        ConfigurationError: both have one ledger, or the target holds passages and `replace` is false.
+        VectorStoreError: a ledger cannot be read or written, or an ingestion is running.
     """
-    if source.store.kind == target.store.kind:
-        msg = f"VECTOR_STORE_TYPE is {source.store.kind} already; name another store with --to"
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+
+    unused = DeterministicFakeEmbedding(size=1)  # Vectors are copied.
+    origin, into = (
+        stored_index(settings if settings.store.kind == "postgres" else settings.replace(database_url=None), unused)
+        for settings in (source, target)
+    )
+    if origin.database is into.database:
+        msg = f"both are in {origin.place}; name another store with --to"
         raise ConfigurationError(msg)
-    ready = ReadyVectors()
-    into = stored_index(target, ready)
-    origin = stored_index(source, ready)
-    with origin.locked(), into.locked():
-        held = 0 if replace else into.open().store.count()
-        if held:
-            msg = f"the {target.store.kind} store holds {held} chunks; --replace overwrites them"
+    with origin.locked(), into.locked(), origin.database.reading():
+        if (held := into.count()) and not replace:
+            msg = f"{into.place} holds {held} passages; --replace overwrites them"
             raise ConfigurationError(msg)
-        change = into.change(reset=True)
-        copied = _copy(origin.open(), change.writable(), ready, progress)
-        change.publish()
-    return copied
+        passages, total = origin.open(), origin.count()
 
+        def rows() -> Iterator[Row]:
+            ids = [id_ for document in passages.documents() for id_ in passages.chunks_of(document.doc_id)]
+            for start in range(0, len(ids), AT_ONCE):
+                some = ids[start : start + AT_ONCE]
+                vectors = passages.vectors(some)
+                for document in passages.get_by_ids(some):
+                    yield Row(str(document.id), document, vectors[str(document.id)])
+                progress(start + len(some), total, "passages")
 
-def _copy(origin: "Snapshot", target: "Snapshot", ready: ReadyVectors, progress: "Progress") -> int:
-    ids = origin.store.ids()
-    done = 0
-    for batch in batch_iterate(CHUNKS_AT_ONCE, ids):
-        chunks = origin.store.get_by_ids(batch)
-        vectors = origin.store.vectors(batch)
-        ready.vectors = [vectors[str(chunk.id)].tolist() for chunk in chunks]
-        with target.transaction():
-            cast("VectorStore", target.store).add_documents(chunks, ids=[str(chunk.id) for chunk in chunks])
-            records, _ = target.records()
-            documents = [chunk.metadata.get(DOC_ID) for chunk in chunks]
-            records.update([str(chunk.id) for chunk in chunks], group_ids=documents)
-        done += len(chunks)
-        progress(done, len(ids), "chunks")
-    _, sources = origin.records()
-    with target.transaction():
-        for keys in batch_iterate(CHUNKS_AT_ONCE, sources.list_keys()):
-            target.records()[1].update(keys, group_ids=[json.loads(key)[0] for key in keys])
-        target.keep_source_times(origin.source_times())
-        target.keep_scopes(origin.scopes())
-    return done
+        sources = {known.doc_id: known for known in passages.sources()}
+        change = Change(reset=True, sources=sources, scopes=passages.scopes())
+        into.publish(change, rows(), written=passages.sources())
+    return total

@@ -60,7 +60,6 @@ def cases(folder: Path) -> list[Case]:
         Case(("ask", ask), {"PROMPTS_PATH": str(bad)}),
         Case(("ask", ask), {"SCOPE_FILE": str(bad / "garbage")}),
         Case(("ask", ask), {"CHROMA_HOST": "127.0.0.1", "CHROMA_PORT": "9"}),
-        Case(("serve",), {"EVENTS_PATH": str(bad), "RABBITMQ_URL": "amqp://127.0.0.1:9/"}),
         Case(("serve",), {"PROMETHEUS_MULTIPROC_DIR": "/no/such/folder"}),
         Case(("serve",), {"AUTH_MODE": "api_key", "API_KEYS": "x"}),
         Case(("ask", ask), output="/dev/full"),

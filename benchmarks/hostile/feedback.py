@@ -6,9 +6,9 @@ from pathlib import Path
 
 import httpx
 
+from app.ledger.answers import AnswerStore
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import AnswerStore
 from benchmarks.hostile.trying import QUESTION, Tried, alone, index
 from benchmarks.processes import PATIENCE_S, wait_until
 

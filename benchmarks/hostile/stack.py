@@ -4,50 +4,31 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
-import redis
 
 from benchmarks.hostile.requests import try_requests
 from benchmarks.hostile.trying import OPTIONS, QUESTION, Tried, index
 from benchmarks.processes import PATIENCE_S, Service, free_port, responds, service, wait_until
 
 EVERY = 8  # Of the malformed requests, all of which one process has had already.
-REDIS = "redis://127.0.0.1:6379/13"
 RABBITMQ = "amqp://guest:guest@127.0.0.1:5672/"
-WRONG = (b"", b"null", b"[]", b"{}", b"1", b'"x"', b'{"answer": 1}', b"\xff\xfe", b"[" * 5000, b'{"user_id": []}')
 HELD = "answered, refused or 503; never 500"
 
 
 def attack(folder: Path) -> list[Tried]:
-    """Run the stack and return what came of malformed requests, of wrong values in Redis, and of servers that end."""
+    """Run the stack and return what came of malformed requests and of servers that end."""
     with ExitStack() as stack:
         chroma, port = stack.enter_context(chroma_server(folder / "chroma"))
         index(folder, chroma_host="127.0.0.1", chroma_port=port)
-        options = {"CACHE_ENABLED": "true", "CACHE_BACKEND": "redis", "REDIS_URL": REDIS, "RABBITMQ_URL": RABBITMQ}
+        options = {"CACHE_ENABLED": "true", "CACHE_BACKEND": "ledger", "RABBITMQ_URL": RABBITMQ}
         options |= {"CHROMA_HOST": "127.0.0.1", "CHROMA_PORT": str(port)}
-        options |= {"EVENTS_PATH": str(folder / "events.sqlite3")}
         running = stack.enter_context(service(folder, "--workers", "2", **OPTIONS | options))
         kind = "malformed requests to two workers, a Chroma server and RabbitMQ"
         tried = asyncio.run(try_requests(running.url, kind, every=EVERY))
-        return [tried, _redis(running.url), _ended(running, chroma)]
-
-
-def _redis(url: str) -> Tried:
-    """Put wrong values under every key that the service made, and ask again."""
-    tried = Tried("wrong values in Redis", HELD)
-    with suppress(redis.RedisError), redis.Redis.from_url(REDIS) as kept:
-        for value in WRONG:
-            _ask(url)
-            keys = list(kept.scan_iter())
-            for key in keys:
-                with suppress(redis.ResponseError):
-                    kept.set(key, value, keepttl=True)
-            tried.add(f"{value[:20]!r} under {len(keys)} keys", held=bool(keys) and _ask(url) == httpx.codes.OK)
-        kept.flushdb()  # A database of this command alone.
-    return tried
+        return [tried, _ended(running, chroma)]
 
 
 def _ended(running: Service, chroma: "subprocess.Popen[bytes]") -> Tried:

@@ -4,12 +4,12 @@ import hashlib
 import json
 import math
 import threading
-from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from cachetools import TLRUCache
+from langchain_core.runnables import run_in_executor
 from pydantic import BaseModel, TypeAdapter
 
 from chains.callbacks.handlers import LEVELS, LevelName, note
@@ -35,12 +35,10 @@ class CacheStats:
         self._counts: Counter[tuple[LevelName, Event]] = Counter()
 
     def add(self, level: LevelName, event: Event) -> None:
-        """Count one event."""
         with self._lock:
             self._counts[level, event] += 1
 
     def of(self, level: LevelName, event: Event) -> int:
-        """Return how often the event happened at the level."""
         return self._counts[level, event]
 
 
@@ -48,28 +46,22 @@ class StoreError(Exception):
     """The store did not answer; the caches count a miss."""
 
 
-class ExpiringStore(ABC):
-    """Keeps bytes by name until they expire. Every method may raise StoreError; none takes long."""
+class ExpiringStore(Protocol):
+    """Keeps bytes by name until they expire; both methods may raise StoreError. One that waits is not `is_quick`."""
 
-    @abstractmethod
+    is_quick: bool
+
     def get(self, name: str) -> bytes | None:
         """Return the value; None if it is missing or expired."""
 
-    @abstractmethod
     def set(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
         """Keep the value for `ttl_s` seconds; by default, and for 0, as long as the store keeps values."""
-
-    async def aget(self, name: str) -> bytes | None:
-        """Return the same without blocking the event loop: a store that waits for another machine overrides this."""
-        return self.get(name)
-
-    async def aset(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
-        """Do the same without blocking the event loop."""
-        self.set(name, data, ttl_s=ttl_s)
 
 
 class MemoryStore(ExpiringStore):
     """Keeps up to `capacity` bytes, each value for `ttl_s` seconds (None: for ever); least recently used ones go."""
+
+    is_quick = True
 
     def __init__(self, *, capacity: int, ttl_s: float | None = None, clock: Clock | None = None) -> None:
         self._ttl_s = ttl_s
@@ -108,17 +100,13 @@ def _expiry(_: str, value: _Value, now: float) -> float:
 
 
 PREFIX = "waypoint"
-DIGEST_BYTES = hashlib.sha256().digest_size
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class TypedCache(Generic[Value]):
-    """One level of the cache.
-
-    A value is kept behind a digest of its key and its JSON. A value that this cache did not write under this key, be it
-    well-formed or not, is a miss.
+    """One level of the cache; a value that cannot be read is a miss.
 
     Args:
         level: its name, in statistics and in keys: `waypoint:{level}:{sha256}`.
@@ -136,59 +124,38 @@ class TypedCache(Generic[Value]):
 
     def get(self, key: str) -> Value | None:
         """Return the value; None if it is missing or unreadable."""
-        name = self._name_of(key)
         try:
-            return self._read(name, self.store.get(name))
-        except StoreError:
-            return self._failed()
-
-    async def aget(self, key: str) -> Value | None:
-        """Return the same without blocking the event loop."""
-        name = self._name_of(key)
-        try:
-            return self._read(name, await self.store.aget(name))
-        except StoreError:
-            return self._failed()
-
-    def set(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
-        """Keep the value for `ttl_s` seconds, by default as long as the store does; only plain data is kept."""
-        name = self._name_of(key)
-        try:
-            self.store.set(name, self._written(name, value), ttl_s=ttl_s)
+            data = self.store.get(self._name_of(key))
+            value = None if data is None else self.form.validate_json(data)
         except (StoreError, ValueError):
             self.stats.add(self.level, "errors")
-
-    async def aset(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
-        """Do the same without blocking the event loop."""
-        name = self._name_of(key)
-        try:
-            await self.store.aset(name, self._written(name, value), ttl_s=ttl_s)
-        except (StoreError, ValueError):
-            self.stats.add(self.level, "errors")
-
-    def _name_of(self, key: str) -> str:
-        text = f"{self.fingerprint}\0{key}".encode(errors="surrogatepass")
-        return f"{PREFIX}:{self.level}:{hashlib.sha256(text).hexdigest()}"
-
-    def _read(self, name: str, data: bytes | None) -> Value | None:
-        if data is not None and data[:DIGEST_BYTES] != _digest(name, data[DIGEST_BYTES:]):
-            return self._failed()
-        try:
-            value = None if data is None else self.form.validate_json(data[DIGEST_BYTES:])
-        except ValueError:
-            return self._failed()
+            self.stats.add(self.level, "misses")
+            return None
         note(self.level, value is not None)
         self.stats.add(self.level, "misses" if value is None else "hits")
         return value
 
-    def _failed(self) -> Value | None:
-        self.stats.add(self.level, "errors")
-        self.stats.add(self.level, "misses")
-        return None
+    def set(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
+        """Keep the value for `ttl_s` seconds, by default as long as the store does; only plain data is kept."""
+        try:
+            self.store.set(self._name_of(key), self.form.dump_json(value, warnings=False), ttl_s=ttl_s)
+        except (StoreError, ValueError):
+            self.stats.add(self.level, "errors")
 
-    def _written(self, name: str, value: Value) -> bytes:
-        data = self.form.dump_json(value, warnings=False)
-        return _digest(name, data) + data
+    async def aget(self, key: str) -> Value | None:
+        """Return the same without blocking the event loop."""
+        return self.get(key) if self.store.is_quick else await run_in_executor(None, self.get, key)
+
+    async def aset(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
+        """Do the same without blocking the event loop."""
+        if self.store.is_quick:
+            self.set(key, value, ttl_s=ttl_s)
+        else:
+            await run_in_executor(None, self.set, key, value, ttl_s=ttl_s)
+
+    def _name_of(self, key: str) -> str:
+        text = f"{self.fingerprint}\0{key}".encode(errors="surrogatepass")
+        return f"{PREFIX}:{self.level}:{hashlib.sha256(text).hexdigest()}"
 
 
 def canonical(parts: object) -> str:
@@ -208,7 +175,3 @@ def _plain(value: object) -> Any:
         return {type(value).__name__: asdict(value)}
     msg = f"{type(value).__name__} is not plain data"
     raise TypeError(msg)
-
-
-def _digest(name: str, data: bytes) -> bytes:
-    return hashlib.sha256(name.encode() + data).digest()

@@ -3,8 +3,8 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,9 +15,8 @@ from chains.errors import IngestionError
 from chains.ingestion.engine import Engine
 from chains.ingestion.files import Chosen, Problem, SourceFile, find_files, real_path
 from chains.ingestion.parsing import Parsed
-from chains.ingestion.source_records import Sources
 from chains.ingestion.statements import mark_in_name
-from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
+from chains.ingestion.writing import DOC_ID, Change, Changes, Index, Writer
 from chains.ports import Progress
 from chains.text.words import searchable
 
@@ -62,56 +61,56 @@ def ingest(
     *,
     into: Index,
     engine: Engine,
-    writable: Callable[[], Index] | None = None,
+    reset: bool = False,
     progress: Progress | None = None,
     dry_run: bool = False,
     min_chunks: int = 0,
     addresses: Mapping[Path, str] | None = None,
     only: Set[Path] | None = None,
     chosen: Mapping[Path, Chosen] | None = None,
-) -> Report:
-    """Bring the store in line with the files below `paths`, and return what changed.
+) -> tuple[Report, Change]:
+    """Compare the files below `paths` with an index, stage what is new, and return the change that is left to publish.
 
     Args:
         paths: folders or files; what vanished from a folder is removed, other documents stay. A file that is in the
             index may be given after it was deleted.
-        into: the store and its records.
-        engine: reads the files, and embeds their chunks if the store has `EmbeddingsAhead`.
-        writable: asked before the first write for what to write into, where that is not `into` itself.
-        progress: receives after each file how many are in the store.
-        dry_run: count what would change, and change nothing.
-        min_chunks: warn where the whole index holds fewer.
+        into: the index.
+        engine: reads the files, and embeds their chunks.
+        reset: take the index for empty.
+        progress: receives after each file how many are staged.
+        dry_run: count what would change, and stage nothing.
+        min_chunks: warn where the whole index will hold fewer.
         addresses: where files came from, for citations to link to.
         only: of the files found, those that are read again, themselves or by their folder; by default all.
         chosen: what a user chose for a file; it wins over the file's folders and front matter.
 
     Raises:
-        IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the store
+        IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the index
             holds of it stays.
     """
     started = time.perf_counter()
-    sources = Sources(into.sources)
+    done, name = 0, ""
+
+    def tell(staged: int, total: int) -> None:
+        if progress:
+            progress(done, len(files), f"{name}, {staged:,} of {total:,} chunks")
+
+    writer = Writer(into, engine, indexed_text, reset=reset, dry_run=dry_run, tell=tell)
+    sources = writer.sources
     found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], engine.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
     files = [file for file in found.files if only is None or not only.isdisjoint([file.path, *file.path.parents])]
     files = [_as_chosen(file, chosen or {}) for file in files]
-    done, name = 0, ""
-
-    def tell(written: int, total: int) -> None:
+    for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
+        name = file.relative
+        try:
+            report = _add(report, file, _addressed(parsed, file, addresses or {}), writer=writer)
+        except IngestionError as error:
+            report.problems.append(Problem(file.relative, str(error)))
+        done = number - writer.waiting
         if progress:
-            progress(done, len(files), f"{name}, {written:,} of {total:,} chunks")
-
-    with Writer(into, sources, writable=None if dry_run else writable or (lambda: into), tell=tell) as writer:
-        for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
-            name = file.relative
-            try:
-                report = _add(report, file, _addressed(parsed, file, addresses or {}), writer=writer)
-            except IngestionError as error:
-                report.problems.append(Problem(file.relative, str(error)))
-            done = number - writer.waiting
-            if progress:
-                progress(done, len(files), file.relative)
-        writer.flush()
+            progress(done, len(files), file.relative)
+    writer.flush()
     if progress:
         progress(len(files), len(files), "done")
     present = {file.path for file in found.files}
@@ -119,8 +118,8 @@ def ingest(
         vanished = sources.vanished(path, present, found.unlisted)
         report = _count(report, writer.remove(vanished))
         report.changes.extend(FileChange(source.relative, "remove") for source in vanished)
-    report.warnings.extend(_few(len(writer.held), min_chunks))
-    return replace(report, seconds=round(time.perf_counter() - started, 3))
+    report.warnings.extend(_few(writer.count, min_chunks))
+    return replace(report, seconds=round(time.perf_counter() - started, 3)), writer.change
 
 
 def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, writer: Writer) -> Report:
@@ -184,7 +183,7 @@ def _warn_of_mark(path: str, parsed: Parsed) -> str:
 
 
 def _count(report: Report, changes: Changes) -> Report:
-    sums = {name: getattr(report, name) + count for name, count in asdict(changes).items()}
+    sums = {name: getattr(report, name) + count for name, count in changes._asdict().items()}
     return replace(report, **sums)
 
 

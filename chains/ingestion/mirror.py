@@ -2,9 +2,7 @@
 
 import os
 import shutil
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -72,35 +70,51 @@ class Mirrored:
     skipped: list[Problem] = field(default_factory=list)
 
 
-def mirror(source: RemoteSource, folder: Path, records: Path, *, progress: Progress | None = None) -> Mirrored:
-    """Bring `folder` in line with the source; `records` is the file that knows what was fetched.
+class KnownCopies(Protocol):
+    """The names, addresses and versions of what was fetched before."""
+
+    def known(self) -> list[tuple[str, str, str]]:
+        """Return the address, the name and the version of each copy."""
+
+    def keep(self, address: str, name: str, fingerprint: str) -> None:
+        """Write down that a copy is of this version."""
+
+    def forget(self, addresses: Iterable[str]) -> None:
+        """Forget copies that are deleted."""
+
+
+def mirror(
+    source: RemoteSource, folder: Path, copies: KnownCopies, *, incoming: Path, progress: Progress | None = None
+) -> Mirrored:
+    """Bring `folder` in line with the source; `copies` knows what was fetched, `incoming` is a folder for new files.
 
     Raises:
         IngestionError: the source cannot be listed, or holds nothing; the folder stays as it is.
     """
-    incoming = records.with_suffix(".incoming")
     shutil.rmtree(incoming, ignore_errors=True)  # What a run that was killed left.
     incoming.mkdir(parents=True)
     folder.mkdir(parents=True, exist_ok=True)
-    with closing(_open(records)) as database:
-        known = _known(database, folder)
-        done, seen = Mirrored(), set()
-        for number, found in enumerate(source.documents(known, incoming), start=1):
-            if isinstance(found, Unread):
-                kind = done.skipped if found.on_purpose else done.problems
-                kind.append(Problem(found.address, found.reason))
-            else:
-                _keep(found, folder, database, done)
-            if not (isinstance(found, Unread) and found.on_purpose):
-                seen.add(found.address)
-            if progress:
-                progress(number, number, found.address)
-        if not seen and not done.skipped:
-            msg = "there are no documents; those in the index stay"
-            raise IngestionError(msg)
-        if source.is_complete:
-            _delete([copy for address, copy in known.items() if address not in seen], database)
-        done.addresses.update({copy.path: copy.address for copy in _known(database, folder).values()})
+    known = _known(copies, folder)
+    done, seen = Mirrored(), set()
+    for number, document in enumerate(source.documents(known, incoming), start=1):
+        if isinstance(document, Unread):
+            kind = done.skipped if document.on_purpose else done.problems
+            kind.append(Problem(document.address, document.reason))
+        else:
+            _keep(document, folder, copies, done)
+        if not (isinstance(document, Unread) and document.on_purpose):
+            seen.add(document.address)
+        if progress:
+            progress(number, number, document.address)
+    if not seen and not done.skipped:
+        msg = "there are no documents; those in the index stay"
+        raise IngestionError(msg)
+    if source.is_complete:
+        gone = [copy for address, copy in known.items() if address not in seen]
+        for copy in gone:
+            copy.path.unlink(missing_ok=True)
+        copies.forget(copy.address for copy in gone)
+    done.addresses.update({copy.path: copy.address for copy in _known(copies, folder).values()})
     return done
 
 
@@ -113,33 +127,19 @@ def is_safe_name(name: str) -> bool:
     )
 
 
-def _keep(found: RemoteDocument, folder: Path, database: sqlite3.Connection, done: Mirrored) -> None:
-    path = folder / found.name
-    if found.content is not None:
+def _keep(document: RemoteDocument, folder: Path, copies: KnownCopies, done: Mirrored) -> None:
+    path = folder / document.name
+    if document.content is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            found.content.replace(path)
+            document.content.replace(path)
         except OSError as error:
-            found.content.unlink(missing_ok=True)
-            done.problems.append(Problem(found.address, f"it cannot be kept as {found.name!r}: {error.strerror}"))
+            document.content.unlink(missing_ok=True)
+            done.problems.append(Problem(document.address, f"it cannot be kept as {document.name!r}: {error.strerror}"))
             return
-    row = (found.address, found.name, found.fingerprint)
-    database.execute("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", row)
+    copies.keep(document.address, document.name, document.fingerprint)
 
 
-def _delete(copies: list[Copy], database: sqlite3.Connection) -> None:
-    for copy in copies:
-        copy.path.unlink(missing_ok=True)
-        database.execute("DELETE FROM copies WHERE address = ?", (copy.address,))
-
-
-def _open(records: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(records, isolation_level=None)
-    database.execute("CREATE TABLE IF NOT EXISTS copies (address TEXT PRIMARY KEY, name TEXT, fingerprint TEXT)")
-    return database
-
-
-def _known(database: sqlite3.Connection, folder: Path) -> dict[str, Copy]:
-    rows = database.execute("SELECT name, address, fingerprint FROM copies")
-    copies = (Copy(name, address, fingerprint, folder / name) for name, address, fingerprint in rows)
-    return {copy.address: copy for copy in copies if os.path.lexists(copy.path)}
+def _known(copies: KnownCopies, folder: Path) -> dict[str, Copy]:
+    known = (Copy(name, address, fingerprint, folder / name) for address, name, fingerprint in copies.known())
+    return {copy.address: copy for copy in known if os.path.lexists(copy.path)}

@@ -5,13 +5,10 @@ first indexed, whichever folder above it is ingested later.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from langchain_core.indexing import RecordManager
 
 from chains.errors import IngestionError
 from chains.ingestion.files import SourceFile
@@ -31,11 +28,6 @@ class Source:
         return Path(self.root, self.relative)
 
     @property
-    def key(self) -> str:
-        """Return what the records keep."""
-        return json.dumps([self.doc_id, self.root, self.relative], ensure_ascii=False)
-
-    @property
     def is_gone(self) -> bool:
         """Return whether the file was deleted; one in an unreadable folder was not."""
         try:
@@ -48,36 +40,19 @@ class Source:
 
 
 class Sources:
-    """The sources of an index: those that its records name, and those that this run adds."""
+    """The sources of an index: those that it names, and those that this run adds."""
 
-    def __init__(self, records: RecordManager) -> None:
-        self._records = records
+    def __init__(self, recorded: Collection[Source]) -> None:
+        self._recorded = set(recorded)
         self._by_id: dict[str, Source] = {}
         self._by_path: dict[Path, Source] = {}
-        self._replaced: dict[str, Source] = {}
         self._claimed: set[str] = set()
         self._moved: set[tuple[str, str]] = set()
-        self._recorded = {Source(*json.loads(key)) for key in records.list_keys()}
-        for source in self._recorded:
+        for source in recorded:
             self._add(source)
 
     def _add(self, source: Source) -> None:
-        before = self._by_id.get(source.doc_id, source)
-        if before != source:
-            self._replaced[source.doc_id] = before
         self._by_id[source.doc_id] = self._by_path[source.path] = source
-
-    def roots(self) -> set[str]:
-        """Return the folders that documents of the index were ingested from."""
-        return {source.root for source in self._recorded}
-
-    def named(self, doc_id: str) -> Source | None:
-        """Return the source of a document; None where it is unknown."""
-        return self._by_id.get(doc_id)
-
-    def write_to(self, records: RecordManager) -> None:
-        """Write to other records from now on, which are a copy of those that were read."""
-        self._records = records
 
     def is_deleted(self, path: Path) -> bool:
         """Return whether a file of the index was deleted while its folder exists."""
@@ -106,20 +81,8 @@ class Sources:
         return source, warning
 
     def is_recorded(self, source: Source) -> bool:
-        """Return whether the records name this source, and no other with its document id."""
-        return source in self._recorded and source.doc_id not in self._replaced
-
-    def record(self, sources: Collection[Source]) -> None:
-        """Write the sources to the records, in place of those that had the same document ids."""
-        self._records.update([one.key for one in sources], group_ids=[one.doc_id for one in sources])
-        self._recorded.update(sources)
-        self.forget([self._replaced.pop(one.doc_id) for one in sources if one.doc_id in self._replaced])
-
-    def forget(self, sources: Collection[Source]) -> None:
-        """Delete the sources from the records."""
-        if sources:
-            self._records.delete_keys([one.key for one in sources])
-            self._recorded.difference_update(sources)
+        """Return whether the index names this source."""
+        return source in self._recorded
 
     def _identify(self, file: SourceFile) -> Source:
         wanted = Source(file.doc_id, str(file.root), file.relative)

@@ -55,7 +55,7 @@ def test_a_copied_folder_of_chroma_answers_at_another_place(corpus, tmp_path):
 def test_a_copied_file_of_the_memory_store_answers(corpus, tmp_path):
     kept = {"vector_store_type": "memory", "chroma_path": tmp_path / "words"}
     services(memory_store_path=tmp_path / "index.json", **kept).ingest([corpus])
-    (tmp_path / "index.json").rename(tmp_path / "copy.json")
+    (tmp_path / "index.waypoint_kb.ledger.sqlite3").rename(tmp_path / "copy.waypoint_kb.ledger.sqlite3")
 
     assert answers(memory_store_path=tmp_path / "copy.json", **kept)
 
@@ -66,7 +66,7 @@ def test_a_dump_of_postgres_restores_what_was_lost(corpus, tmp_path, empty_datab
     services(**settings).ingest([corpus])
     run(written("pg_dump"), tmp_path, empty_database_url)
     with psycopg.connect(empty_database_url) as connection:
-        connection.execute("DROP SCHEMA waypoint CASCADE")
+        connection.execute("DROP SCHEMA waypoint_waypoint_kb CASCADE")
     run(written("pg_restore"), tmp_path, empty_database_url)
 
     assert answers(**settings)

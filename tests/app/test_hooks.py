@@ -76,12 +76,6 @@ def test_events_that_are_wanted_without_their_package_stop_the_program(monkeypat
     [
         ("openai", "app.adapters.llm.", "LLM_PROVIDER=openrouter", {"openrouter_api_key": "k"}),
         ("openai", "app.adapters.llm.", "LLM_PROVIDER=ollama", {"llm_provider": "ollama"}),
-        (
-            "redis",
-            "app.adapters.stores.redis",
-            "CACHE_BACKEND=redis",
-            {"cache_enabled": True, "cache_backend": "redis"},
-        ),
     ],
 )
 def test_what_needs_an_extra_says_which_to_install(monkeypatch, package, modules, needed_for, chosen):
@@ -93,7 +87,7 @@ def test_what_needs_an_extra_says_which_to_install(monkeypatch, package, modules
     with pytest.raises(
         ConfigurationError, match=rf"{needed_for} needs the package {package}: pip install '.*\[{package}\]'"
     ):
-        _ = services.model, services.caches.embeddings(services.embedder)
+        _ = services.model
 
 
 def test_each_passes_over_a_wing_that_was_left_out_and_stops_at_a_package_that_is_missing(monkeypatch):

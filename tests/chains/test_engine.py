@@ -1,13 +1,11 @@
-"""The engine that works in threads of this process, and the embeddings that begin before a store asks."""
+"""The engine that works in threads of this process, and embeds while it reads."""
 
 import signal
 import threading
-from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from langchain_core.documents import Document
 
 from app.adapters.documents.isolation import IsolatedParser
 from benchmarks.documents import pdf
@@ -15,9 +13,9 @@ from chains.errors import IngestionError
 from chains.ingestion import engine as engines
 from chains.ingestion import writing
 from chains.ingestion.chunks import Chunk, Chunker
-from chains.ingestion.engine import EmbeddingsAhead, PlainEngine, Reading
+from chains.ingestion.engine import PlainEngine, Reading
 from chains.ingestion.files import SourceFile
-from chains.ingestion.index import indexed_text, ingest
+from chains.ingestion.index import ingest
 from chains.ingestion.parsing import Parsed
 from tests.fakes import WordEmbeddings
 from tests.shelf import Shelf
@@ -109,9 +107,8 @@ def test_files_are_read_while_others_are_embedded(tmp_path, monkeypatch):
 
     parser = Parser(Chunker(), timeout_s=60, memory_mb=1024)
     with closing(PlainEngine(Reading(parser), WaitingEmbeddings(last))) as engine:
-        ahead = EmbeddingsAhead(engine, shelf.embeddings, indexed_text)
-        monkeypatch.setattr(type(shelf.store), "embeddings", ahead)
-        report = ingest([shelf.corpus], into=shelf.index, engine=engine)
+        report, change = ingest([shelf.corpus], into=shelf.index, engine=engine)
+    shelf.index.publish(change)
 
     assert (report.added, shelf.store.count(), shelf.embeddings.embedded) == (7, 7, 0)
 
@@ -131,29 +128,3 @@ def test_closing_ends_a_file_that_is_being_parsed(tmp_path):
     assert parser.worker.process is None
     assert worker.returncode == -signal.SIGKILL
     assert set(threading.enumerate()) <= threads
-
-
-class Recorder:
-    """An engine that remembers what it was asked to embed."""
-
-    endings, batches = (), 2
-
-    def __init__(self) -> None:
-        self.asked: list[list[str]] = []
-
-    def embed(self, texts):
-        self.asked.append(texts)
-        done: Future = Future()
-        done.set_result([[float(len(text)), float(len(self.asked))] for text in texts])
-        return done
-
-
-def test_a_store_gets_the_vectors_that_were_begun_and_others_when_it_asks():
-    recorder = Recorder()
-    ahead = EmbeddingsAhead(recorder, WordEmbeddings(), lambda chunk: chunk.page_content)  # type: ignore[arg-type]
-    ahead.begin([Document("a"), Document("bb")])
-    ahead.begin([Document("a")])
-
-    assert ahead.embed_documents(["bb", "a", "ccc"]) == [[2.0, 1.0], [1.0, 1.0], [3.0, 3.0]]
-    assert ahead.embed_documents(["a"]) == [[1.0, 2.0]]
-    assert recorder.asked == [["a", "bb"], ["a"], ["ccc"]]

@@ -4,7 +4,7 @@ import json
 
 from langchain_core.documents import Document
 
-from app.adapters.stores.search_words import words_of
+from app.ledger.words import words_of
 from chains.ingestion.index import indexed_fields, indexed_text
 
 PATH = ["PART II", "Item 8. Financial Statements", "NOTES", "Note 7. Debt"]

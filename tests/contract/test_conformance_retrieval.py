@@ -1,16 +1,16 @@
 """Retrieval as other systems recorded it: their cases, run on ours; where ours differs, the reason stands here."""
 
-import base64
 import json
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from app.adapters.stores.fts import LexicalIndex
-from app.adapters.stores.memory import SavedMemoryStore
+from app.ledger.connect import open_database
+from app.ledger.passages import Passages
 from app.settings import load_settings
 from app.wiring import Parts, Services
 from chains.context import trim
@@ -19,12 +19,14 @@ from chains.ports import CHARACTERS_PER_TOKEN
 from chains.retrieval import MmrRetriever, retrieve
 from tests.conftest import SHARED
 from tests.fakes import Reply, WordEmbeddings
+from tests.indexes import index_in, put
 
 AREAS = {"retrieval", "memory_store", "chunk_trim", "token_estimate"}
 LONGEST_CHUNK = 1700
 
 DEVIATIONS = {
     "marp-102": "an empty question is refused with 400, as the contract has it; the peer answers 200 with nothing",
+    "lcel-251": "the memory store is a SQLite file, as every index is; the peer's is a JSON file with these keys",
     "lcel-252": "a file of another version is a ConfigurationError, as every index that does not fit its settings is; "
     "the peer's documents name a VectorStoreError, its code loads the file",
 }
@@ -80,19 +82,14 @@ def empty_question(case, tmp_path, groq):
         retrieve(MmrRetriever(store=open_store(tmp_path))).invoke({"question": case["input"]["query"]})
 
 
-def open_store(folder: Path, embeddings=None):
-    return SavedMemoryStore(
-        folder / "store.json",
-        embeddings or WordEmbeddings(),
-        embedding_model="words",
-        indexed_text=lambda document: document.page_content,
-        words=LexicalIndex(folder / "words.sqlite3", fields=lambda document: ("", "", document.page_content)),
-    )
+def open_store(folder: Path, **passages: str) -> Passages:
+    index = index_in(open_database(folder / "kb.sqlite3", collection="kb"))
+    put(index, {name: Document(text) for name, text in passages.items()})
+    return index.open()
 
 
 def mmr_with_real_scores(case, tmp_path, groq):
-    store = open_store(tmp_path)
-    store.add_documents([Document("best words"), Document("mid words here")], ids=["best", "mid"])
+    store = open_store(tmp_path, best="best words", mid="mid words here")
     found = MmrRetriever(store=store, top_k=2, threshold=0.0).invoke("best words")
 
     expected = {"best": 1.0, "mid": float(np.dot(*store.vectors(["best", "mid"]).values()))}
@@ -117,24 +114,20 @@ def compression(case, tmp_path, groq):
 
 
 def persisted_file(case, tmp_path, groq):
-    open_store(tmp_path).add_documents([Document("words")], ids=["a"])
-    kept = json.loads((tmp_path / "store.json").read_text(encoding="utf-8"))
-    embeddings = WordEmbeddings()
-    open_store(tmp_path, embeddings)
-
-    assert {
-        "keys": [key for key in case["expected"]["keys"] if key in kept],
-        "version": kept["version"],
-        "has_vectors": all(base64.b64decode(document["vector"]) for document in kept["documents"]),
-        "embed_calls_on_load": embeddings.embedded,
-    } == case["expected"]
+    open_store(tmp_path, a="words")
+    index = index_in(open_database(tmp_path / "kb.sqlite3", collection="kb"))
+    assert case["id"] in DEVIATIONS
+    assert list(index.open().vectors(["a"])) == ["a"]
+    assert cast("WordEmbeddings", index.recipe.embeddings).embedded == case["expected"]["embed_calls_on_load"]
 
 
 def other_version(case, tmp_path, groq):
-    (tmp_path / "store.json").write_text(json.dumps({"version": case["input"]["version"], "documents": []}))
+    open_store(tmp_path, a="words")
+    database = open_database(tmp_path / "kb.sqlite3", collection="kb")
+    database.state("format", case["input"]["version"])
     assert case["id"] in DEVIATIONS
     with pytest.raises(ConfigurationError, match="waypoint ingest --reset"):
-        open_store(tmp_path)
+        index_in(database).open()
 
 
 CHECKS = {

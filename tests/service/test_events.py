@@ -14,7 +14,7 @@ from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.events.outbox import Outbox
 from app.wiring import Parts, Services
-from tests.event_stores import Place, emptied
+from tests.event_stores import Place
 from tests.proxy import Proxy
 from tests.rabbit import PORT, Sink, sink, skip_without_broker
 from tests.waiting import await_until
@@ -35,7 +35,7 @@ def place(request, tmp_path) -> Place:
     """Where events wait."""
     if request.param == "file":
         return Place(str(tmp_path / "events.sqlite3"))
-    return emptied(request.getfixturevalue("database_url"))
+    return Place(request.getfixturevalue("empty_database_url"))
 
 
 @dataclass

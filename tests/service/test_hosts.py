@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import count, repeat
+from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,9 +14,9 @@ import httpx
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from app.http.server import create_app
+from app.ledger.outbox import WaitingMessages
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring.ledger import ledger_of
 from benchmarks.processes import PATIENCE_S
 from tests import rabbit
 from tests.access import open_redis
@@ -26,7 +26,6 @@ from tests.hosts import Host, each_worker, running
 from tests.ingest_and_stop import waypoint_ingest
 from tests.nginx import nginx, skip_without_nginx
 from tests.proxy import Proxy
-from tests.served import served
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.service, pytest.mark.slow]
@@ -119,7 +118,7 @@ def trial(postgres_server, portal, tmp_path_factory) -> Iterator[Trial]:
         taken = stack.enter_context(portal.wrap_async_context_manager(rabbit.sink("events")))
         line = stack.enter_context(portal.wrap_async_context_manager(Proxy(rabbit.PORT)))
         shared = SETTINGS | {"DATABASE_URL": url, "LLM_BASE_URL": groq.url, "RABBITMQ_URL": rabbit.url(line.port)}
-        hosts = [Host(folder / name, shared | {"SESSION_BACKEND": "postgres"}) for name in ("one", "two")]
+        hosts = [Host(folder / name, shared) for name in ("one", "two")]
         write_fees(hosts[0].folder, FEES)
         waypoint_ingest(hosts[0].folder, "docs", **shared)
         stack.enter_context(running(*hosts))
@@ -148,16 +147,6 @@ def test_a_conversation_goes_on_with_whichever_worker_answers(trial):
         with trial.caller() as client:
             answers = converse(client, each_worker(trial.hosts))
         assert [served_by(host, answers) for host in trial.hosts] == [2, 2]
-
-
-def test_a_conversation_in_redis_goes_on_with_whichever_service_answers(trial):
-    shared = {name.lower(): value for name, value in trial.hosts[0].settings.items()} | {"session_backend": "redis"}
-    both = [Services(load_settings(_env_file=None, **shared)) for _ in range(2)]
-    with ExitStack() as stack:
-        urls = [stack.enter_context(served(create_app(services), proxies="127.0.0.1")) for services in both]
-        converse(stack.enter_context(trial.caller(urls)), repeat(None, len(FEES)))
-    for services in both:
-        assert b'waypoint_answers_total{outcome="answered"} 2.0' in services.metrics.text()
 
 
 def test_a_limit_holds_for_all_workers_of_all_hosts_together(trial):
@@ -203,7 +192,7 @@ def test_every_event_of_every_answer_arrives_though_a_host_is_killed_and_started
         answers = [ask(client, f"What is the fee for storage? {number}") for number in range(4)]
         assert [served_by(host, answers) for host in trial.hosts] == [2, 2]
         ids = set(map(request_id, answers))
-        wait_until(lambda: len([one for one in first.kept_events() if one in ids]) == 2 * len(EVENTS))
+        wait_until(lambda: len([id_ for id_ in waiting(first) if id_ in ids]) == 4 * len(EVENTS))
 
         under_way = ask_while_killed(trial, client)
         meanwhile = [ask(client, f"What is the fee meanwhile? {number}") for number in range(4)]
@@ -215,6 +204,13 @@ def test_every_event_of_every_answer_arrives_though_a_host_is_killed_and_started
     told = [*answers, *meanwhile, under_way]
     wait_until(lambda: len(arrived(trial, told)) >= len(told) * len(EVENTS), limit_s=PATIENCE_S)
     assert sorted(arrived(trial, told)) == sorted((request_id(answer), event) for answer in told for event in EVENTS)
+
+
+def waiting(host: Host) -> list[str]:
+    """Return the request's id of each event that waits for the broker."""
+    settings = load_settings(_env_file=None, **{name.lower(): value for name, value in host.settings.items()})
+    messages = WaitingMessages(ledger_of(settings), capacity=10_000).first(10_000)
+    return [message.correlation_id for message in messages]
 
 
 def ask_while_killed(trial: Trial, client: httpx.Client) -> httpx.Response:

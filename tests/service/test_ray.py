@@ -63,10 +63,9 @@ def ingest(folder: Path, corpus: Path, engine: EngineChoice, **options: Any) -> 
 
 def contents(folder: Path) -> dict[str, Any]:
     index = services(folder).index.current()
-    chunks = index.store.get_by_ids(index.store.ids())
-    records, sources = index.records()
+    chunks = index.get_by_ids([id_ for document in index.documents() for id_ in index.chunks_of(document.doc_id)])
     kept = {str(chunk.id): (chunk.page_content, json.dumps(chunk.metadata, sort_keys=True)) for chunk in chunks}
-    return {"chunks": kept, "records": sorted(records.list_keys()), "sources": sorted(sources.list_keys())}
+    return {"chunks": kept, "sources": sorted(source.doc_id for source in index.sources())}
 
 
 @pytest.fixture(scope="module")

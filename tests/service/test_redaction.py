@@ -17,7 +17,6 @@ from app.http.server import create_app
 from app.observability.logs import configure_logs, reset_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services
-from tests.access import open_redis
 from tests.event_stores import Place
 from tests.fakes import MODEL, FakeGroq, WordEmbeddings, fake_groq
 from tests.langsmith_stub import Backend, backend
@@ -114,8 +113,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Ask by every way; yield what left the service by its destination, once the service has ended."""
     folder = tmp_path_factory.mktemp("redaction")
     embedded = Embedded()
-    with fake_groq() as groq, backend() as stub, HTTPServer() as moderator, open_redis(REDIS) as redis:
-        redis.flushdb()
+    with fake_groq() as groq, backend() as stub, HTTPServer() as moderator:
         moderator.expect_request("/v1/moderations").respond_with_json({"results": [{"flagged": False}]})
         services = desk(folder, groq, stub, moderator, embedded)
         with logged() as lines, served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:
@@ -127,10 +125,9 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             "traces": json.dumps(stub.runs, default=str) + b"".join(stub.bodies).decode("latin-1"),
             "embedding model": json.dumps(embedded.questions),
             "events": "".join(path.read_bytes().decode("latin-1") for path in folder.glob("events.sqlite3*")),
-            "redis": "".join(contents(redis)),
+            "ledger": "".join(path.read_bytes().decode("latin-1") for path in folder.glob("store/*.ledger.sqlite3*")),
             "logs": lines.getvalue(),
         }
-        redis.flushdb()
 
 
 def desk(folder: Path, groq: FakeGroq, stub: Backend, moderator: HTTPServer, embedded: Embedded) -> Services:
@@ -140,8 +137,8 @@ def desk(folder: Path, groq: FakeGroq, stub: Backend, moderator: HTTPServer, emb
         _env_file=None, chroma_path=folder / "store", scope_enabled=False, relevance_threshold=0, min_chunks=0,
         llm_api_key="gsk_test", llm_base_url=groq.url, llm_max_retries=0, llm_fallback=False,
         moderation_provider="openai", moderation_api_key="sk-x", moderation_base_url=moderator.url_for("/v1"),
-        cache_enabled=True, cache_embeddings=True, cache_retrieval=True, cache_llm=True, cache_backend="redis",
-        session_backend="redis", redis_url=REDIS, rate_limit="off", log_questions=True, warm_up=False,
+        cache_enabled=True, cache_embeddings=True, cache_retrieval=True, cache_llm=True, cache_backend="ledger",
+        rate_limit="off", log_questions=True, warm_up=False,
         langsmith_tracing=True, langsmith_endpoint=stub.url, langsmith_api_key="lsv2_x",
         otel_exporter_otlp_endpoint=stub.url,
     )  # fmt: skip
@@ -159,14 +156,6 @@ def logged() -> Iterator[StringIO]:
             yield lines
         finally:
             reset_logs()
-
-
-def contents(redis: Any) -> Iterator[str]:
-    """Yield the keys of a Redis, and the values that they have."""
-    read = {b"string": redis.get, b"list": lambda key: redis.lrange(key, 0, -1), b"hash": redis.hgetall}
-    read[b"zset"] = lambda key: redis.zrange(key, 0, -1)
-    for key in redis.scan_iter():
-        yield f"{key} {read[redis.type(key)](key)}\n"
 
 
 @pytest.mark.parametrize("way", WAYS)

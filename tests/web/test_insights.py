@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
+from app.ledger.answers import DAY_S, LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import DAY_S, LoggedAnswer
 from tests.web.axe import violations
 from tests.web.service import serving, settings_over
 from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow

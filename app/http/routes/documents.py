@@ -24,11 +24,12 @@ from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
 from app.http.questions import identity_of
 from app.http.routes.page import language_of
-from app.ports import MOST_FILES, AnswerLogError
+from app.ports import MOST_FILES
 from app.web import document, view
 from app.wiring import Services
 from app.wiring.library import PAGE_TIMEOUT_S, UPLOAD_CATEGORIES, Library
 from app.wiring.storage import parser
+from chains.errors import VectorStoreError
 from chains.library import Entry, Kind, around, locate, parts_of
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def list_documents(
     hits = [entry for entry in entries if all(word in _searched(entry) for word in words)]
     uses = None
     if is_staff:  # None where no answers are kept, or they cannot be read.
-        with suppress(AnswerLogError):
+        with suppress(VectorStoreError):
             uses = services.answer_log.uses() if services.answer_log else None
     orders: dict[Sorting, Callable[[Entry], object]] = {
         "category": lambda _: 0,

@@ -13,9 +13,10 @@ from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
 from app.http.questions import identity_of, run_config
-from app.ports import AnswerLogError, NotTheAskerError
+from app.ports import NotTheAskerError
 from app.wiring import Services
 from app.wiring.chain import safe_text
+from chains.errors import VectorStoreError
 from chains.logs import get_logger
 
 COMMENT_MAX_CHARACTERS = 2000
@@ -77,7 +78,7 @@ async def _keep(services: Services, body: FeedbackBody, caller: Identity) -> boo
         )
     except NotTheAskerError:
         raise RequestRefusedError(403, OTHERS) from None
-    except AnswerLogError as error:
+    except VectorStoreError as error:
         log.error("feedback_not_kept", error=str(error))
         if not (services.outbox or services.tracing.scores):
             raise RequestRefusedError(503, NOT_KEPT) from None

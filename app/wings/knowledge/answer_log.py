@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from app import hooks
+from app.ledger.answers import AnswerStore, LoggedAnswer, Nearest, Quote, pack
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S
-from app.ports import AnswerDatabase, AnswerLogError
 from app.settings import Settings
-from app.wings.knowledge.answer_file import AnswerFile
-from app.wings.knowledge.answers import AnswerStore, LoggedAnswer, Nearest, Quote, pack
 from app.wings.knowledge.certificate import Certificate, certificate
-from app.wiring.library import folder_beside
+from app.wiring.ledger import ledger_of
 from chains.audience import Audience
+from chains.errors import VectorStoreError
 from chains.logs import get_logger
 from chains.observers import Call
 from chains.ports import Entity
@@ -43,15 +42,7 @@ def answer_log(services: "Services") -> "KeptAnswers | None":
 
 def open_answers(settings: Settings) -> AnswerStore:
     """Return the logged answers of the index; nothing is opened before it is used."""
-    chosen = settings.answer_log
-    kind = settings.store.kind if settings.store.kind in hooks.names("answer_databases") else "sqlite"
-    database: AnswerDatabase = hooks.load("answer_databases", kind)(settings)
-    return AnswerStore(database, collection=settings.store.collection, days=chosen.days, max_mb=MAX_MB)
-
-
-def answer_file(settings: Settings) -> AnswerDatabase:
-    """Return the file in the folder ANSWER_LOG_PATH, or beside the index."""
-    return AnswerFile(folder_beside(settings, settings.answer_log.folder, "answers"))
+    return AnswerStore(ledger_of(settings), days=settings.answer_log.days, max_mb=MAX_MB)
 
 
 class KeptAnswers:
@@ -82,7 +73,7 @@ class KeptAnswers:
         """Put the asker's score and comment to an answer, behind the answers that wait; return whether it is kept.
 
         Raises:
-            AnswerLogError: it cannot be written.
+            VectorStoreError: it cannot be written.
             NotTheAskerError: somebody else asked.
         """
         said = comment and redacted(comment)
@@ -91,17 +82,17 @@ class KeptAnswers:
             return kept.result(RATE_TIMEOUT_S)
         except FutureTimeoutError as error:
             msg = f"{self.store.database.place} does not answer"
-            raise AnswerLogError(msg) from error
+            raise VectorStoreError(msg) from error
 
     def uses(self) -> dict[str, int]:
         """Return how many kept answers rest on each document, by its id."""
         return self.store.uses()
 
     def close(self) -> None:
-        """Write what is queued, for at most two seconds, and close the store."""
+        """Write what is queued, for at most two seconds."""
         self._closed = True
         with suppress(FutureTimeoutError):
-            self._thread.submit(self.store.database.close).result(SHUTDOWN_TIMEOUT_S)
+            self._thread.submit(int).result(SHUTDOWN_TIMEOUT_S)
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _keep(self, call: Call, answer: Answer, at: float) -> None:

@@ -138,7 +138,7 @@ def insights(
         msg = f"the index holds nothing of {folder}; run `waypoint ingest {folder}`, or set its CHROMA_PATH"
         raise ConfigurationError(msg)
     store = open_answers(services.settings)
-    found = insights_of(store.answers(since=store.now() - seconds), services, now=store.now())
+    found = insights_of(store, services, since=store.now() - seconds)
     if draft is not None:
         number, folder = draft
         if not 0 < number <= len(found.gaps):

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from app.wings.knowledge.answers import LoggedAnswer
+from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.insights import Gap
 from chains.errors import ConfigurationError
 from chains.text.letters import one_line

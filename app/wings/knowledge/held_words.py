@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 
-from app.adapters.stores.index import Snapshot
+from app.ledger.passages import Passages
 from app.wiring.library import chunks_by_id
 from chains.library import parts_of
 from chains.text.sentences import sentence_bounds
@@ -45,36 +45,48 @@ def text_of(chunks: Sequence[Document]) -> str:
     return "\n\n".join([*(part.text for part in parts_of(ordered)), *heads])
 
 
-def documents_of(index: Snapshot, doc_ids: Iterable[str]) -> Iterator[tuple[str, Tokens]]:
-    """Yield the documents that the index has of these, each with its tokens."""
+def documents_of(index: Passages, doc_ids: Iterable[str]) -> Iterator[list[Document]]:
+    """Yield the documents that the index has of these, each as its passages."""
     wanted = list(doc_ids)
     for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
-        ids = {doc_id: index.words.chunks_of(doc_id) for doc_id in wanted[start : start + DOCUMENTS_AT_ONCE]}
+        ids = {doc_id: index.chunks_of(doc_id) for doc_id in wanted[start : start + DOCUMENTS_AT_ONCE]}
         chunks = chunks_by_id(index, [id_ for some in ids.values() for id_ in some])
-        for doc_id, some in ids.items():
-            if found := [chunks[id_] for id_ in some if id_ in chunks]:
-                yield doc_id, tokens_of(text_of(found))
+        for some in ids.values():
+            if passages := [chunks[id_] for id_ in some if id_ in chunks]:
+                yield passages
 
 
-def holders(wanted: Mapping[int, Words], documents: Iterable[tuple[str, Tokens]]) -> Iterator[tuple[int, str]]:
-    """Yield which document holds which words, for any number of both: the time grows with their sum."""
-    by_anchor: dict[Tokens, list[int]] = {}
+def holders(wanted: Mapping[str, Words], documents: Iterable[Sequence[Document]]) -> Iterator[tuple[str, str]]:
+    """Yield which words a document holds, each with the id of a passage that holds them whole, or nothing.
+
+    The time grows with the sum of words and documents.
+    """
+    by_anchor: dict[Tokens, list[str]] = {}
     for key, words in wanted.items():
         by_anchor.setdefault(words.quote[:ANCHOR], []).append(key)
     lengths = sorted({len(anchor) for anchor in by_anchor})
-    for doc_id, held in documents:
-        found: set[int] = set()
-        for place in range(len(held)):
+    for passages in documents:
+        text = tokens_of(text_of(passages))
+        hits: set[str] = set()
+        for place in range(len(text)):
             for length in lengths:
-                for key in by_anchor.get(held[place : place + length], ()):
+                for key in by_anchor.get(text[place : place + length], ()):
                     quote = wanted[key].quote
-                    if key not in found and held[place : place + len(quote)] == quote:
-                        found.add(key)
-        yield from ((key, doc_id) for key in found if _holds(held, wanted[key].head))
+                    if key not in hits and text[place : place + len(quote)] == quote:
+                        hits.add(key)
+        yield from ((key, _passage(passages, wanted[key])) for key in hits if _holds(text, wanted[key].head))
 
 
-def _holds(held: Tokens, words: Tokens) -> bool:
-    return f" {' '.join(words)} " in f" {' '.join(held)} " if words else True
+def _passage(passages: Sequence[Document], words: Words) -> str:
+    for passage in passages:
+        text = tokens_of(f"{passage.page_content}\n\n{passage.metadata.get('table_head') or ''}")
+        if _holds(text, words.quote) and _holds(text, words.head):
+            return str(passage.id)
+    return ""
+
+
+def _holds(text: Tokens, words: Tokens) -> bool:
+    return f" {' '.join(words)} " in f" {' '.join(text)} " if words else True
 
 
 def says(content: str, metadata: Mapping[str, Any], question: str) -> bool:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +21,12 @@ def index_changed(services: "Services") -> None:
     if services.remote is not None or not services.settings.answer_log.enabled:
         return
     store = open_answers(services.settings)
-    with closing(store.database):
-        store.trim()  # Also where nobody has asked for so long that no new answer does.
-        newly = check(store, services.index.current())
-        if newly and services.outbox is not None:
-            for one in recalled(store, services.index.current(), limit=MOST_EVENTS):
-                if any(change.quote_id in newly for change in one.changes):
-                    services.outbox.leave("AnswerRecalled", _payload(one), correlation_id=str(uuid4()))
+    store.trim()  # Also where nobody has asked for so long that no new answer does.
+    newly = check(store, services.index.current())
+    if newly and services.outbox is not None:
+        for one in recalled(store, services.index.current(), limit=MOST_EVENTS):
+            if any(change.statement in newly for change in one.changes):
+                services.outbox.leave("AnswerRecalled", _payload(one), correlation_id=str(uuid4()))
 
 
 def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[str]:
@@ -36,9 +34,7 @@ def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[s
     if services.remote is not None or not services.settings.answer_log.enabled:
         return
     store = open_answers(services.settings)
-    with closing(store.database):
-        number = count_recalled(store)
-    if number:
+    if number := count_recalled(store):
         yield f"{summary_of(number, store.days)}. See them with: waypoint recall"
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from sqlalchemy import text
 
-from app.wings.knowledge.answers import DAY_S, LoggedAnswer
+from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.held_words import says
 from chains.audience import Audience, audience_of
 from chains.text.letters import one_line
@@ -99,19 +100,20 @@ class Insights:
     never_cited: list[str]
 
 
-def insights(answers: Iterable[LoggedAnswer], services: "Services", *, now: float) -> Insights:
-    """Return what the answers say about the documents.
+def insights(store: AnswerStore, services: "Services", *, since: float) -> Insights:
+    """Return what the logged answers say about the documents.
 
     Args:
-        answers: the logged answers, the newest first.
+        store: the log.
         services: what answers, for the nearest documents as they are now.
-        now: in seconds since 1970.
+        since: from which time on, in seconds since 1970.
     """
-    counted = [one for one in answers if one.outcome in COUNTED]
+    now = store.now()
+    counted = [one for one in store.answers(since=since) if one.outcome in COUNTED]
     lacking = [one for one in counted if one.question and lacks_answer(one)]
     groups = sorted(grouped(lacking, services.embedder), key=lambda group: -_weight(group, now))
     made = [_gap(group, services) for group in groups[: 2 * MOST_GROUPS]]
-    documents = list(_uses(counted))
+    documents = _uses(store, since)
     entries = {} if services.remote else services.library.catalogue("internal").entries
     cited = {one.doc_id for one in documents}
     return Insights(
@@ -211,17 +213,18 @@ def _nearest(found: Sequence[Document]) -> Iterator[NearDocument]:
             yield NearDocument(doc_id, title, audience_of(metadata), None if score is None else round(score, 2))
 
 
-def _uses(answers: Sequence[LoggedAnswer]) -> Iterator[DocumentUse]:
-    """Yield how often each cited document is cited, and how often wrongly, as users say."""
-    titles, cited, wrong = dict[str, str](), Counter[str](), Counter[str]()
-    for one in answers:
-        proof = one.certificate if one.outcome == "answered" else None
-        sources = [source for sentence in (proof or {}).get("sentences", ()) for source in sentence["sources"]]
-        found = {source["doc_id"]: source["title"] for source in sources if source["doc_id"]}
-        titles |= {doc_id: title for doc_id, title in found.items() if doc_id not in titles}
-        cited.update(found.keys())
-        wrong.update(found.keys() if one.score is not None and one.score < 0 else ())
-    yield from (DocumentUse(doc_id, title, cited[doc_id], wrong[doc_id]) for doc_id, title in titles.items())
+USES = text("""
+SELECT statements.doc_id, max(statements.title) AS title, count(DISTINCT answers.id) AS cited,
+    count(DISTINCT CASE WHEN answers.score < 0 THEN answers.id END) AS wrong
+FROM answers JOIN citations ON citations.answer = answers.id JOIN statements ON statements.id = citations.statement
+WHERE answers.outcome = 'answered' AND answers.at >= :since GROUP BY statements.doc_id
+""")
+
+
+def _uses(store: AnswerStore, since: float) -> list[DocumentUse]:
+    """Return how often each cited document is cited, and how often wrongly, as users say."""
+    with store.database.reading() as connection:
+        return [DocumentUse(*row) for row in connection.execute(USES, {"since": since})]
 
 
 def _weeks(answers: Sequence[LoggedAnswer]) -> Iterator[Week]:

@@ -62,12 +62,10 @@ class Document:
 
     @cached_property
     def name(self) -> str:
-        """Return the path as it is opened from the working directory."""
         return shown(self.file.path)
 
     @property
     def chunks(self) -> "Sequence[Chunk]":
-        """Return its chunks in order."""
         return self.parsed.chunks
 
     @cached_property

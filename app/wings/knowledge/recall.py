@@ -1,18 +1,18 @@
 """Find the logged answers that rest on words which a document no longer holds.
 
-Each quote in the log is bound to the document that holds it, and to a fingerprint of that document. A check compares
-fingerprints, reads only documents that changed, and follows words that moved to another document.
+A statement that answers cite points to a passage that holds it. A check looks at those whose passage is gone, first in
+their own document and then, because words move, in all others; what no document holds is missing.
 """
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from langchain_core.documents import Document
+from sqlalchemy import text
 
-from app.adapters.stores.index import Snapshot
-from app.wings.knowledge.answers import DAY_S, FIELDS, AnswerStore, LoggedAnswer, read_answer
+from app.ledger.answers import FIELDS, AnswerStore, LoggedAnswer, read_answer
+from app.ledger.passages import Passages
 from app.wings.knowledge.held_words import Words, documents_of, holders, nearest_words, text_of, tokens_of
 from app.wiring.library import chunks_by_id
 from chains.audience import Audience, audience_of
@@ -20,34 +20,34 @@ from chains.audience import Audience, audience_of
 CANDIDATES = 10  # Passages among which changed words are looked for, beside the document itself.
 MOST_SHOWN = 100
 
-PLACES = "SELECT DISTINCT found_in, fingerprint FROM quotes WHERE collection = :collection"
-QUOTES = "SELECT id, fingerprint, quote, table_head FROM quotes WHERE collection = :collection AND "
-SEEN = """
-UPDATE quotes SET fingerprint = :seen WHERE collection = :collection AND found_in = :doc_id AND fingerprint IS NOT NULL
+UNSETTLED = """
+SELECT id, doc_id, quote, table_head, passage FROM statements WHERE passage IS NOT NULL OR :version !=
+    coalesce((SELECT value FROM facts WHERE name = 'recalled'), '')
 """
-SEEN_NEW = "UPDATE quotes SET fingerprint = :seen WHERE id = :id AND found_in = :doc_id"
-STILL_MISSING = "UPDATE quotes SET fingerprint = :seen WHERE collection = :collection AND found_in IS NULL"
-FOUND = "UPDATE quotes SET found_in = :doc_id, fingerprint = :seen, missing_since = NULL WHERE id = :id"
-MISSING = """
-UPDATE quotes SET found_in = NULL, fingerprint = :seen, missing_since = :now WHERE id = :id AND found_in IS NOT NULL
+HELD = "UPDATE statements SET passage = :passage, missing_since = NULL WHERE id = :id"
+MISSING = "UPDATE statements SET passage = NULL, missing_since = :now WHERE id = :id AND missing_since IS NULL"
+STILL_MISSING = "UPDATE statements SET passage = NULL WHERE id = :id AND missing_since IS NOT NULL"
+CHECKED = """
+INSERT INTO facts (name, value) VALUES ('recalled', :version) ON CONFLICT (name) DO UPDATE SET value = :version
 """
 RESTING = """
-FROM answers JOIN answer_quotes ON answer_quotes.answer = answers.id JOIN quotes ON quotes.id = answer_quotes.quote
-WHERE answers.collection = :collection AND quotes.found_in IS NULL AND answers.at >= :since
+FROM answers JOIN citations ON citations.answer = answers.id JOIN statements ON statements.id = citations.statement
+WHERE statements.missing_since IS NOT NULL AND answers.at >= :since
 """
 COUNT = f"SELECT count(DISTINCT answers.id) {RESTING}"
+SELECT = f"SELECT statements.id, statements.doc_id, statements.title, statements.quote, {FIELDS} {RESTING}"
 NEWEST = f"""
-SELECT quotes.id, quotes.doc_id, quotes.title, quotes.quote, {FIELDS} {RESTING}
-AND answers.id IN (SELECT DISTINCT answers.id {RESTING} ORDER BY answers.id DESC LIMIT :limit) ORDER BY answers.id DESC
+{SELECT} AND answers.id IN (SELECT DISTINCT answers.id {RESTING} ORDER BY answers.id DESC LIMIT :limit)
+ORDER BY answers.id DESC, statements.id
 """
-OF_TRACE = f"SELECT quotes.id, quotes.doc_id, quotes.title, quotes.quote, {FIELDS} {RESTING} AND trace_id = :trace_id"
+OF_TRACE = f"{SELECT} AND trace_id = :trace_id ORDER BY statements.id"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """Words of a document that are gone, and the nearest that a document holds now; None where nothing is like them."""
 
-    quote_id: int
+    statement: str
     doc_id: str
     title: str
     old: str
@@ -62,64 +62,44 @@ class Recalled:
     changes: tuple[Change, ...]
 
 
-class _Quote(NamedTuple):
-    id: int
-    is_checked: bool
-    words: Words
-
-
-def check(store: AnswerStore, index: Snapshot) -> set[int]:
-    """Bring the log in line with the index, and return the ids of the quotes that went missing since the last check.
+def check(store: AnswerStore, index: Passages) -> set[str]:
+    """Bring the log in line with the index, and return the ids of the statements that are missing since this check.
 
     Raises:
-        AnswerLogError: the log cannot be read or written.
-        VectorStoreError: the index cannot be read.
+        VectorStoreError: the log cannot be read or written, or the index not be read.
     """
-    with store.database.transaction() as execute:
-        places = [(doc_id, seen) for doc_id, seen in execute(PLACES, {"collection": store.collection})]
-    current = {doc_id: _fingerprint(index, doc_id) for doc_id, _ in places if doc_id is not None}
-    stale = {doc_id: _quotes(store, doc_id) for doc_id, seen in places if doc_id and seen != current[doc_id]}
-    still = {id_ for doc_id, held in documents_of(index, stale) for id_, _ in _held(stale[doc_id], [(doc_id, held)])}
-    gone = [one for some in stale.values() for one in some if one.id not in still]
-    if any(doc_id is None and seen != _version(index) for doc_id, seen in places):
-        gone += _quotes(store, None)
-    everywhere = (one.doc_id for one in index.words.documents()) if gone else ()
-    moved = dict(_held(gone, documents_of(index, everywhere)))
-    return _keep(store, index, {doc_id: (current[doc_id], some) for doc_id, some in stale.items()}, gone, moved)
-
-
-def _keep(
-    store: AnswerStore,
-    index: Snapshot,
-    stale: Mapping[str, tuple[str, Sequence[_Quote]]],
-    gone: Sequence[_Quote],
-    moved: Mapping[int, str],
-) -> set[int]:
-    """Write what a check found, and return the ids of the quotes that are missing now and were not before."""
-    seen = {doc_id: _fingerprint(index, doc_id) for doc_id in set(moved.values())}
-    lost = {"seen": _version(index), "now": store.now()}
-    with store.database.transaction() as execute:
-        for id_, doc_id in moved.items():
-            execute(FOUND, {"id": id_, "doc_id": doc_id, "seen": seen[doc_id]})
-        newly = {one.id for one in gone if one.id not in moved and execute(MISSING, {"id": one.id, **lost}).rowcount}
-        execute(STILL_MISSING, {"collection": store.collection, "seen": lost["seen"]})
-        for doc_id, (now, quotes) in stale.items():
-            execute(SEEN, {"collection": store.collection, "doc_id": doc_id, "seen": now})
-            for one in quotes:
-                if not one.is_checked:
-                    execute(SEEN_NEW, {"id": one.id, "doc_id": doc_id, "seen": now})
+    version = index.version or ""
+    with store.database.reading() as connection:
+        rows = connection.execute(text(UNSETTLED), {"version": version}).all()
+    present = chunks_by_id(index, [row.passage for row in rows if row.passage])
+    unsettled = {row.id: row for row in rows if row.passage not in present}
+    wanted = {id_: Words(tokens_of(row.quote), tokens_of(row.table_head)) for id_, row in unsettled.items()}
+    own = list(dict.fromkeys(row.doc_id for row in unsettled.values()))
+    passages = dict(holders(wanted, documents_of(index, own)))
+    if gone := {id_: words for id_, words in wanted.items() if id_ not in passages}:
+        passages |= dict(holders(gone, documents_of(index, (one.doc_id for one in index.documents()))))
+    with store.changing() as connection:
+        newly = set()
+        for id_ in unsettled:
+            if id_ in passages:
+                connection.execute(text(HELD), {"id": id_, "passage": passages[id_]})
+            elif connection.execute(text(MISSING), {"id": id_, "now": store.now()}).rowcount:
+                newly.add(id_)
+            else:
+                connection.execute(text(STILL_MISSING), {"id": id_})
+        connection.execute(text(CHECKED), {"version": version})
     return newly
 
 
 def count_recalled(store: AnswerStore) -> int:
     """Return how many answers rest on words that changed or vanished, by the last check."""
-    with store.database.transaction() as execute:
-        return int(next(iter(execute(COUNT, _since(store))))[0])
+    with store.database.reading() as connection:
+        return int(connection.execute(text(COUNT), {"since": store.oldest}).scalar_one())
 
 
 def recalled(
     store: AnswerStore,
-    index: Snapshot,
+    index: Passages,
     *,
     audience: Audience = "internal",
     trace_id: str | None = None,
@@ -134,9 +114,11 @@ def recalled(
         trace_id: of one answer alone.
         limit: how many answers at most.
     """
-    statement, values = (NEWEST, {"limit": limit}) if trace_id is None else (OF_TRACE, {"trace_id": trace_id})
-    with store.database.transaction() as execute:
-        rows = list(execute(statement, _since(store) | values))
+    statement, values = NEWEST, dict[str, Any](limit=limit)
+    if trace_id is not None:
+        statement, values = OF_TRACE, {"trace_id": trace_id}
+    with store.database.reading() as connection:
+        rows = list(connection.execute(text(statement), {"since": store.oldest} | values))
     known: dict[int, Change] = {}
     found: dict[str, list[Change]] = {}
     answers: dict[str, LoggedAnswer] = {}
@@ -149,10 +131,10 @@ def recalled(
     return [Recalled(answers[trace], tuple(changes)) for trace, changes in found.items()]
 
 
-def _now(index: Snapshot, doc_id: str, quote: str, audience: Audience) -> str | None:
+def _now(index: Passages, doc_id: str, quote: str, audience: Audience) -> str | None:
     """Return the words that are nearest to a quote, in its document, or else wherever a search finds them."""
     where = {"audience": "public"} if audience == "public" else {}
-    places = (index.words.chunks_of(doc_id), list(index.words.search(quote, CANDIDATES, where)))
+    places = (index.chunks_of(doc_id), list(index.search(quote, CANDIDATES, where)))
     for ids in places:
         chunks = [one for one in chunks_by_id(index, ids).values() if _is_shown(one, audience)]
         if chunks and (words := nearest_words(quote, [text_of(chunks)] if ids is places[0] else _texts(chunks))):
@@ -166,29 +148,3 @@ def _texts(chunks: Iterable[Document]) -> Iterator[str]:
 
 def _is_shown(chunk: Document, audience: Audience) -> bool:
     return audience == "internal" or audience_of(chunk.metadata) == "public"
-
-
-def _held(quotes: Iterable[_Quote], documents: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[int, str]]:
-    return holders({one.id: one.words for one in quotes}, documents)
-
-
-def _quotes(store: AnswerStore, doc_id: str | None) -> list[_Quote]:
-    """Return the quotes that a document held at the last check; those of None are missing."""
-    place = "found_in IS NULL" if doc_id is None else "found_in = :doc_id"
-    values = {"collection": store.collection} | ({} if doc_id is None else {"doc_id": doc_id})
-    with store.database.transaction() as execute:
-        rows = list(execute(QUOTES + place, values))
-    return [_Quote(id_, seen is not None, Words(tokens_of(quote), tokens_of(head))) for id_, seen, quote, head in rows]
-
-
-def _fingerprint(index: Snapshot, doc_id: str) -> str:
-    """Return what changes with any chunk of a document: the ids of chunks are hashes of them."""
-    return hashlib.sha256("\n".join(index.words.chunks_of(doc_id)).encode()).hexdigest()[:16]
-
-
-def _version(index: Snapshot) -> str:
-    return index.version or ""
-
-
-def _since(store: AnswerStore) -> dict[str, Any]:
-    return {"collection": store.collection, "since": store.now() - store.days * DAY_S}

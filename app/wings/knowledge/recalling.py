@@ -6,8 +6,8 @@ import typer
 
 from app.cli.ingest import open_services
 from app.cli.rendering import as_json, show
+from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.held_words import tokens_of
 from app.wings.knowledge.ingested import entry_of, summary_of
 from app.wings.knowledge.recall import MOST_SHOWN, check, count_recalled, recalled

@@ -1,6 +1,5 @@
 """POST /api/certificate: an answer's proof; POST /api/why: where it lost a document; GET /insights: what to write."""
 
-from contextlib import closing
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -15,12 +14,11 @@ from app.http.policy import Policy, no_question
 from app.http.questions import QUERY_SCHEMA, TopK, identity_of
 from app.http.routes.answers import QUERIED_BODY, QueryBody, asked
 from app.http.routes.page import insights_page
+from app.ledger.answers import DAY_S
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import DAY_S
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wings.knowledge.insights import DocumentUse, Gap, Insights, NearDocument, Week, insights
-from app.wings.knowledge.outdated import outdated_answers
-from app.wings.knowledge.shared import shared_answers
+from app.wings.knowledge.shared import outdated_answers, shared_answers
 from app.wings.knowledge.verification import VERSION
 from app.wings.knowledge.why import Reason, why
 from app.wiring import Services
@@ -121,8 +119,7 @@ def routes(services: Services) -> APIRouter:
         if identity_of(request).audience != "internal":
             raise RequestRefusedError(403, "This needs the scopes ingest and ask:internal")
         store = open_answers(services.settings)
-        with closing(store.database):
-            found = insights(store.answers(since=store.now() - days * DAY_S), services, now=store.now())
+        found = insights(store, services, since=store.now() - days * DAY_S)
         if "text/html" in request.headers.get("accept", ""):
             return insights_page(request, found, days=days)
         return found

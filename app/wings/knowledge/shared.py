@@ -1,18 +1,19 @@
-"""GET /api/answers: the logged answers of the caller; GET /api/answers/{trace_id}: one, also for a colleague."""
+"""GET /api/answers: own logged answers, and one also for a colleague; POST /api/outdated: which no longer stand."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, Field
 
+from app.adapters.sessions.identity import Identity
 from app.http.openapi import error_responses, ok_response
+from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
-from app.ports import AnswerLogError
+from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import AnswerStore, LoggedAnswer
+from app.wings.knowledge.recall import recalled
 from chains.citations.markers import find_markers
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ GONE = "This answer is no longer kept, or it held personal data. Ask the questio
 INTERNAL = "This answer rests on internal documents, which you may not see. Ask a colleague who may."
 CHANGED = "A document that this answer rests on was removed, or you may not see it. Ask the question again."
 MOST_EARLIER = 50
-BUSY = "The answer cannot be read at the moment. Try again soon."
 
 
 class SharedCitation(BaseModel):
@@ -102,7 +102,8 @@ def shared_answers(services: "Services") -> APIRouter:
     def own(request: Request) -> EarlierQuestions:
         """Return the questions that a signed-in caller asked and may still see the answers of."""
         identity = identity_of(request)
-        found = _own(services, identity.user_id) if is_kept and identity.user_id else []
+        store = open_answers(services.settings)
+        found = store.of(identity.user_id, MOST_EARLIER) if is_kept and identity.user_id else []
         shown = [one for one in found if identity.audience == "internal" or one.audience == "public"]
         return EarlierQuestions(
             answers=[
@@ -118,7 +119,7 @@ def shared_answers(services: "Services") -> APIRouter:
         identity = identity_of(request)
         if identity.user_id is None and identity.audience == "public":
             raise HTTPException(403, STRANGER)
-        found = _find(services, str(trace_id)) if is_kept else None
+        found = open_answers(services.settings).find(str(trace_id)) if is_kept else None
         if found is None or found.certificate is None:
             raise HTTPException(404, GONE if is_kept else NOT_KEPT)
         if found.audience == "internal" != identity.audience:
@@ -153,27 +154,6 @@ def shared(logged: LoggedAnswer) -> SharedAnswer:
     )
 
 
-def _find(services: "Services", trace_id: str) -> LoggedAnswer | None:
-    with _reading(services) as store:
-        return store.find(trace_id)
-
-
-def _own(services: "Services", user_id: str) -> list[LoggedAnswer]:
-    with _reading(services) as store:
-        return store.of(user_id, MOST_EARLIER)
-
-
-@contextmanager
-def _reading(services: "Services") -> Iterator[AnswerStore]:
-    store = open_answers(services.settings)
-    try:
-        yield store
-    except AnswerLogError as error:
-        raise HTTPException(503, BUSY) from error
-    finally:
-        store.database.close()
-
-
 def _citations(certificate: dict[str, Any]) -> Iterator[SharedCitation]:
     """Yield the citations of each sentence, in the places of its markers; those without one stand at its end."""
     markers = find_markers(certificate["answer"])
@@ -187,3 +167,70 @@ def _citations(certificate: dict[str, Any]) -> Iterator[SharedCitation]:
             yield SharedCitation(
                 start=place[0], end=place[1], attributed=attributed, place=source["characters"], **quoted
             )
+
+
+MOST_OUTDATED = 50
+
+
+class OutdatedBody(BaseModel):
+    """Answers, by the trace ids of their metadata."""
+
+    trace_ids: list[UUID] = Field(max_length=MOST_OUTDATED)
+
+
+class OutdatedWords(BaseModel):
+    """Words that an answer rests on, and the nearest that the documents hold now; null where nothing is like them."""
+
+    title: str
+    old: str
+    new: str | None
+
+
+class OutdatedAnswers(BaseModel):
+    """By trace id, the words that changed; answers that still stand, and those of others, are left out."""
+
+    outdated: dict[str, list[OutdatedWords]]
+
+
+_OUTDATED = {
+    "outdated": {
+        "0199d3f0-7d1c-7f4e-9c3b-0b6d7c0e4a11": [
+            {"title": "GST Guide", "old": "The rate of GST is 9 %.", "new": "The rate of GST is 10 %."}
+        ]
+    }
+}
+
+
+def outdated_answers(services: "Services") -> APIRouter:
+    """Return the route."""
+    router = APIRouter(tags=["Waypoint"])
+    is_kept = services.settings.answer_log.enabled and not services.remote
+    responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_OUTDATED)
+
+    @router.post("/api/outdated", responses=responses)
+    @Policy(questions=no_question)
+    def outdated(request: Request, body: OutdatedBody) -> OutdatedAnswers:
+        """Return what changed in the documents since the caller's own answers were given, by the last ingestion."""
+        found = _outdated(services, [str(id_) for id_ in body.trace_ids], identity_of(request)) if is_kept else {}
+        return OutdatedAnswers(outdated=found)
+
+    return router
+
+
+def _outdated(services: "Services", trace_ids: Sequence[str], identity: Identity) -> dict[str, list[OutdatedWords]]:
+    store, index = open_answers(services.settings), services.index.current()
+    asker = store.asker_of(identity.user_id) if identity.user_id else None
+    return {
+        trace_id: [OutdatedWords(title=change.title, old=change.old, new=change.new) for change in one.changes]
+        for trace_id in trace_ids
+        for one in recalled(store, index, audience=identity.audience, trace_id=trace_id)
+        if _is_own(one.answer, asker, identity)
+    }
+
+
+def _is_own(answer: LoggedAnswer, asker: str | None, identity: Identity) -> bool:
+    """Return whether a caller asked for an answer, and still sees what it rests on.
+
+    Of an anonymous answer its trace id, which only its reader has, says so.
+    """
+    return answer.asker == asker and (answer.audience == "public" or identity.audience == "internal")

@@ -89,7 +89,6 @@ def _propose(file: Path) -> None:
 
 
 def run(cases: Sequence[FileCase], services: "Services") -> Iterator[Result]:
-    """Yield the result of each case, in their order."""
     for one in cases:
         started = time.perf_counter()
         answer = _answer(one, services)

@@ -216,7 +216,6 @@ async def run_stdio(services: Services) -> None:
         life.push_async_callback(close, services.models)
         if services.remote is not None:
             life.push_async_callback(services.remote.aclose)
-        await life.enter_async_context(services.caches.running())
         await server.run_stdio_async()
 
 

@@ -1,1 +1,1 @@
-"""Sessions and conversations that several processes share."""
+"""Sessions that several processes share."""

@@ -64,5 +64,4 @@ class AuthService:
             raise IdentityStoreError(msg) from error
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._client.aclose()

@@ -1,21 +1,10 @@
-"""What several processes share: sessions of an auth service, and conversations in Redis."""
+"""Sessions of an auth service, or in Redis."""
 
-from app.adapters.sessions.conversations import MOST_CONVERSATIONS
 from app.adapters.sessions.identity import Authenticator
 from app.hooks import from_extra
 from app.settings import Settings
 from app.wings.sessions.auth_service import AuthService
 from app.wiring.access import Access
-from chains.clock import Clock
-from chains.conversations import ConversationStore
-
-
-def conversations(settings: Settings, access: Access, _clock: Clock) -> ConversationStore:
-    """Return where the conversations of sessions are kept in Redis."""
-    with from_extra("redis", "SESSION_BACKEND=redis"):
-        from app.wings.sessions.redis_sessions import RedisConversations
-
-    return RedisConversations(access.redis, ttl_s=settings.session.ttl, capacity=MOST_CONVERSATIONS)
 
 
 def authenticator(settings: Settings, access: Access) -> Authenticator:

@@ -1,20 +1,20 @@
-"""Upload jobs, stored as small files that every process of the service can read."""
+"""Upload jobs, which every process of the service can read."""
 
-import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock, Timeout
+from sqlalchemy import text
 
-from app.adapters.private_files import FILE_MODE, make_private_folder, write_atomically
+from app.ledger.database import Database
+from app.ledger.schema import jobs
 from chains.audience import Audience
 
 State = Literal["waiting", "running", "done", "failed"]
 KEPT_S = 7 * 24 * 3600
+OVER = ("done", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,64 +50,52 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Return whether the job has ended."""
-        return self.state in {"done", "failed"}
+        return self.state in OVER
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """The jobs of a folder. Each state is written atomically, so a killed process leaves the previous one."""
+    """The jobs of a ledger."""
 
-    folder: Path
+    database: Database
 
     def write(self, job: Job) -> Job:
         """Store the state of a job, and return it."""
-        write_atomically(self.folder / f"{job.job_id}.json", json.dumps(asdict(job), ensure_ascii=False))
+        values = {"state": job.state, "created_at": job.created_at, "value": asdict(job)}
+        with self.database.changing() as connection:
+            if not connection.execute(jobs.update().where(jobs.c.id == job.job_id).values(values)).rowcount:
+                connection.execute(jobs.insert().values(values | {"id": job.job_id}))
         return job
 
-    def read(self, job_id: str) -> Job | None:
-        """Return a job, or None."""
-        try:
-            kept = json.loads((self.folder / f"{job_id}.json").read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None
-        return replace(Job(**kept), files=tuple(UploadedFile(**file) for file in kept["files"]))
+    def add(self, job: Job, check: Callable[[], None]) -> None:
+        """Store a new job unless `check` raises; no other process adds one meanwhile."""
+        with self.database.changing() as connection:
+            if self.database.dialect == "postgresql":
+                connection.execute(text("LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE"))
+            check()
+            self.write(job)
 
-    def known(self) -> set[str]:
-        """Return the ids of all jobs."""
-        return set(self._ids())
+    def read(self, job_id: str) -> Job | None:
+        with self.database.reading() as connection:
+            value = connection.execute(jobs.select().with_only_columns(jobs.c.value).where(jobs.c.id == job_id))
+            return next((_job(row.value) for row in value), None)
 
     def unfinished(self) -> list[Job]:
-        """Return the unfinished jobs, oldest first; jobs that ended long ago are deleted."""
-        jobs = [job for job in map(self.read, self._ids()) if job]
-        for job in jobs:
-            if job.is_over and job.created_at < time.time() - KEPT_S:
-                for ending in (".json", ".lock"):
-                    (self.folder / f"{job.job_id}{ending}").unlink(missing_ok=True)
-        return sorted((job for job in jobs if not job.is_over), key=lambda job: job.created_at)
+        """Return the unfinished jobs, oldest first."""
+        query = jobs.select().where(jobs.c.state.not_in(OVER)).order_by(jobs.c.created_at)
+        with self.database.reading() as connection:
+            return [_job(row.value) for row in connection.execute(query)]
 
-    def _ids(self) -> list[str]:
-        with suppress(FileNotFoundError):
-            return [path.stem for path in self.folder.glob("[0-9a-f]*.json")]
-        return []
+    def drop_old(self) -> None:
+        """Delete the jobs that ended long ago."""
+        is_old = jobs.c.state.in_(OVER) & (jobs.c.created_at < time.time() - KEPT_S)
+        with self.database.changing() as connection:
+            connection.execute(jobs.delete().where(is_old))
 
-    @contextmanager
-    def accepting(self) -> Iterator[None]:
-        """Keep other processes and threads from adding a job while the body runs."""
-        make_private_folder(self.folder)
-        with FileLock(self.folder / "accept.lock", mode=FILE_MODE):
-            yield
+    def working(self) -> AbstractContextManager[bool]:
+        """Let no other process work on jobs while the body runs; yield False where one does."""
+        return self.database.lock("uploads")
 
-    @contextmanager
-    def held(self, job_id: str) -> Iterator[bool]:
-        """Lock a job while the body runs; yield False if another process or thread holds it."""
-        lock = FileLock(self.folder / f"{job_id}.lock", timeout=0, mode=FILE_MODE)
-        try:
-            lock.acquire()
-        except Timeout:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            lock.release()
+
+def _job(value: dict[str, Any]) -> Job:
+    return replace(Job(**value), files=tuple(UploadedFile(**file) for file in value["files"]))

@@ -77,15 +77,12 @@ class Places:
                         self.drop(job_id)
 
     def drop(self, job_id: str) -> None:
-        """Delete the waiting files of a job."""
         shutil.rmtree(self.waiting / job_id, ignore_errors=True)
 
     def path(self, job: Job, file: UploadedFile) -> Path:
-        """Return where a file belongs."""
         return self.folder / job.folder / file.name
 
     def is_placed(self, job: Job, file: UploadedFile) -> bool:
-        """Return whether a file is in its place."""
         return not self._staged(job, file).exists()
 
     def place(self, job: Job, file: UploadedFile) -> UploadedFile:

@@ -11,10 +11,8 @@ from app.wiring.library import Library
 
 
 def folder(settings: Settings, library: Library, ingestion: Ingestion) -> Uploads:
-    """Return what keeps the files and hands them to ingestion."""
     return Uploads(settings, library, ingestion)
 
 
 def routes(_services: Services) -> APIRouter:
-    """Return the routes."""
     return router

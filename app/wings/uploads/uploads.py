@@ -1,8 +1,8 @@
 """Add uploaded documents, one upload or ingestion at a time, and remove documents.
 
 An upload is a job: its files wait in their own folder; under the ingestion lock they move to their places and are
-ingested by name; unreadable ones are removed again, and an older file of that name is restored. An interrupted job is
-continued by the next process that starts or is asked for it. One thread works through the jobs of a process.
+ingested by name; unreadable ones are removed again, and an older file of that name is restored. One process of the
+service works through the jobs of all; an interrupted one is continued by the next process that starts or is asked.
 """
 
 import threading
@@ -17,6 +17,7 @@ from uuid import uuid4
 from app.settings import Settings
 from app.wings.uploads.jobs import Job, Jobs, UploadedFile
 from app.wings.uploads.places import MEGABYTE, Places, folder_of
+from app.wiring.ledger import ledger_of
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import parser
 from chains.audience import Audience
@@ -32,6 +33,7 @@ MOST_WAITING = 20  # Uploads; further ones get 429.
 ATTEMPTS = 3  # A file that kills the process must not do so forever.
 BUSY_S = 600
 RETRY_S = 1.0
+OTHERS_S = 0.3  # How often a process looks whether another one is done.
 PROGRESS_EVERY_S = 0.3
 STOP_S = 5
 
@@ -76,28 +78,23 @@ class Uploads:
     failed: int = field(default=0, init=False)
     _stopping: threading.Event = field(default_factory=threading.Event, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _queued: dict[str, None] = field(default_factory=dict, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
     _receiving: int = field(default=0, init=False)
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the files."""
         return uploads_folder(self.settings)
 
     @property
     def places(self) -> Places:
-        """Return the folders of the files and of waiting ones."""
         return Places(self.folder)
 
     @property
     def jobs(self) -> Jobs:
-        """Return the states of the uploads."""
-        return Jobs(self.folder.with_name(f"{self.folder.name}.jobs"))
+        return Jobs(ledger_of(self.settings))
 
     @property
     def endings(self) -> list[str]:
-        """Return the extensions of the files that can be read."""
         return sorted(parser(self.settings).endings)
 
     def receive(self) -> None:
@@ -109,7 +106,7 @@ class Uploads:
         with self._lock:
             self._receiving += 1
             taken = self._receiving
-        if taken + len(self._pending()) > MOST_WAITING:
+        if taken + len(self.jobs.unfinished()) > MOST_WAITING:
             self.received()
             raise UploadsBusyError
 
@@ -154,44 +151,39 @@ class Uploads:
         )
         try:
             self.places.stage(job.job_id, files)
-            with self.jobs.accepting():
-                self._check(job, names)
-                self.jobs.write(job)
+            self.jobs.add(job, lambda: self._check(job, names))
         except BaseException:
             self.places.drop(job.job_id)
             raise
-        self._start(job.job_id)
+        self._start()
         return job
 
     def _check(self, job: Job, names: Sequence[str]) -> None:
-        pending = self._pending()
+        pending = self.jobs.unfinished()
         if len(pending) >= MOST_WAITING:
             raise UploadsBusyError
         if not job.replace:
             coming = {file.name for other in pending if other.folder == job.folder for file in other.files}
             taken = coming.union(self.places.existing(names, job.category, job.audience))
-            if found := [name for name in names if name in taken]:
-                raise NamesTakenError(found)
+            if clashes := [name for name in names if name in taken]:
+                raise NamesTakenError(clashes)
         if self.places.size() > self.settings.uploads.quota_mb * MEGABYTE:
             raise NoRoomError
-
-    def _pending(self) -> list[Job]:
-        """Return the jobs with waiting files."""
-        jobs = (self.jobs.read(job_id) for job_id in self.places.waiting_jobs())
-        return [job for job in jobs if job and not job.is_over]
 
     def job(self, job_id: str) -> Job | None:
         """Return the state of a job; an interrupted one is continued."""
         job = self.jobs.read(job_id)
-        if job and not job.is_over and not self._stopping.is_set():
-            self._start(job_id)
+        if job and not job.is_over:
+            self._start()
         return job
 
     def resume(self) -> None:
         """Continue interrupted jobs."""
-        self.places.drop_forgotten(self.jobs.known())
-        for job in self.jobs.unfinished():
-            self._start(job.job_id)
+        jobs = self.jobs.unfinished()
+        self.places.drop_forgotten({job.job_id for job in jobs})
+        self.jobs.drop_old()
+        if jobs:
+            self._start()
 
     def close(self) -> None:
         """Stop between two files; the next process does the rest."""
@@ -225,37 +217,34 @@ class Uploads:
                 aside.unlink(missing_ok=True)
         log.info("document_removed", doc_id=doc_id, uploaded=path is not None)
 
-    def _start(self, job_id: str) -> None:
+    def _start(self) -> None:
         with self._lock:
-            self._queued.setdefault(job_id)
-            if self._thread is None:
+            if self._thread is None and not self._stopping.is_set():
                 # A daemon: shutdown does not wait for a long file, and the job is continued later.
                 self._thread = threading.Thread(target=self._run_all, name="uploads", daemon=True)
                 self._thread.start()
 
     def _run_all(self) -> None:
-        while job_id := self._next():
+        """Work through the jobs, or wait while another process does."""
+        while not self._stopping.is_set():
             try:
-                self._run(job_id)
-            except Exception as error:  # Its state could not be written; go on with the next jobs.
-                log.exception("upload_interrupted", job_id=job_id, error=type(error).__name__)
-            with self._lock:
-                del self._queued[job_id]
-
-    def _next(self) -> str | None:
-        with self._lock:
-            job_id = None if self._stopping.is_set() else next(iter(self._queued), None)
-            if job_id is None:
-                self._thread = None
-            return job_id
-
-    def _run(self, job_id: str) -> None:
-        with self.jobs.held(job_id) as ours:
-            job = self.jobs.read(job_id) if ours else None
-            if job is None or job.is_over:
+                with self._lock:  # A job that is added from now on starts a thread.
+                    if not self.jobs.unfinished():
+                        self._thread = None
+                        return
+                with self.jobs.working() as ours:
+                    for job in self.jobs.unfinished() if ours else ():
+                        self._run(job)
+            except StoppedError:
                 return
-            with suppress(StoppedError):
-                self._finish(self._work(self.jobs.write(replace(job, attempts=job.attempts + 1))))
+            except Exception as error:  # Its state could not be written; it is tried again.
+                log.exception("upload_interrupted", error=type(error).__name__)
+                self._stopping.wait(RETRY_S)
+            else:
+                self._stopping.wait(0 if ours else OTHERS_S)
+
+    def _run(self, job: Job) -> None:
+        self._finish(self._work(self.jobs.write(replace(job, attempts=job.attempts + 1))))
 
     def _work(self, job: Job) -> Job:
         """Add the files, and return how it ended."""
@@ -336,8 +325,6 @@ class Uploads:
         return replace(job, state="done", message="", done=len(job.files), file="", report=summary)
 
     def _failed(self, job: Job, message: str) -> Job:
-        with suppress(IndexBusyError), self.ingestion.into.locked():
-            self.ingestion.into.abandon()
         for file in job.files:
             self.places.take_back(job, file)
         return replace(job, state="failed", message=message, file="")

@@ -5,9 +5,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from langchain_core.documents import Document
 
 from app.cli import COMMANDS
+from app.ledger.connect import open_database
 from app.settings.values import LOCAL_SERVERS
+from tests.indexes import index_in, put
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 
@@ -119,12 +122,8 @@ def test_a_dry_run_changes_nothing(waypoint, corpus):
 
 
 def test_an_index_of_another_model_is_refused_and_reset_rebuilds_it(waypoint, corpus):
-    from app.adapters.stores.chroma import open_chroma
-    from tests.fakes import WordEmbeddings
-
-    open_chroma(
-        Path("storage/chroma"), "waypoint_kb", WordEmbeddings(), embedding_model="other", indexed_text=lambda d: "x"
-    )
+    index = index_in(open_database(Path("storage/chroma/waypoint_kb.ledger.sqlite3"), collection="kb"), model="other")
+    put(index, {"a": Document("words")})
     code, _, err = waypoint("ask", "What is the rate?")
     assert code == 2
     assert "waypoint ingest --reset" in err
@@ -169,8 +168,8 @@ def test_a_model_that_cannot_be_reached_is_made_up_for_and_the_answer_says_so(wa
 def test_two_ingestions_into_one_store_do_not_mix(waypoint, corpus):
     from filelock import FileLock
 
-    Path("storage/chroma/waypoint_kb").mkdir(parents=True)
-    with FileLock("storage/chroma/waypoint_kb/ingest.lock"):
+    Path("storage/chroma").mkdir(parents=True)
+    with FileLock("storage/chroma/waypoint_kb.ledger.sqlite3.ingest.lock"):
         code, _, err = waypoint("ingest", str(corpus))
     assert code == 1
     assert "another ingestion" in err

@@ -1,18 +1,17 @@
-"""The caches around the real chain: a real store, the real ChatGroq against a server on loopback, a real Redis."""
+"""The caches around the real chain: a real store, and the real ChatGroq against a server on loopback."""
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import redis
 
 from app.settings import load_settings
 from app.wiring import Parts, Services
 from app.wiring.caches import Caches
+from app.wiring.ledger import ledger_of
 from chains.caching.typed_cache import LEVELS, MemoryStore
 from chains.clock import SystemClock
 from chains.output import merge
@@ -32,23 +31,9 @@ def corpus(tmp_path):
     return tmp_path / "corpus"
 
 
-@pytest.fixture
-def redis_url() -> Iterator[str]:
-    with redis.Redis.from_url(REDIS_URL) as client:
-        try:
-            client.ping()
-        except redis.ConnectionError:
-            pytest.skip("no Redis listens at 127.0.0.1:6379")
-        yield REDIS_URL
-        if keys := list(client.scan_iter("waypoint:*")):
-            client.delete(*keys)
-
-
-@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.service)])
+@pytest.fixture(params=["memory", "ledger"])
 def backend(request):
-    if request.param == "redis":
-        return {"cache_backend": "redis", "redis_url": request.getfixturevalue("redis_url")}
-    return {"cache_backend": "memory"}
+    return {"cache_backend": request.param}
 
 
 class CountedEmbeddings(WordEmbeddings):
@@ -95,27 +80,24 @@ async def test_a_repeated_question_makes_no_outside_call(corpus, groq, backend, 
     assert (len(groq.requests), embeddings.questions, searched) == (1, 1, [])
 
 
-@pytest.mark.service
-def test_another_service_over_the_same_redis_finds_what_this_one_made(corpus, groq, redis_url):
-    options = {"cache_backend": "redis", "redis_url": redis_url}
-    make(groq, **options)[0].ingest([corpus])
-    make(groq, **options)[0].chain.invoke(QUESTION)
+def test_another_service_over_the_same_ledger_finds_what_this_one_made(corpus, groq):
+    make(groq, cache_backend="redis")[0].ingest([corpus])  # Where shared caches were before.
+    make(groq, cache_backend="ledger")[0].chain.invoke(QUESTION)
 
-    services, embeddings = make(groq, **options)
+    services, embeddings = make(groq, cache_backend="ledger")
     assert hit(services) == "answer"
     assert hit(services, threshold=0.1) == "embedding"
     assert (len(groq.requests), embeddings.questions) == (2, 0)
 
 
-@pytest.mark.service
-def test_another_process_finds_in_redis_what_this_one_made(corpus, redis_url, tmp_path):
+def test_another_process_finds_in_the_ledger_what_this_one_made(corpus, tmp_path):
     settings = {
         "llm_provider": "offline",
         "vector_store_type": "memory",
+        "memory_store_path": str(tmp_path / "store.json"),
         "scope_enabled": "off",
         "cache_enabled": "on",
-        "cache_backend": "redis",
-        "redis_url": redis_url,
+        "cache_backend": "ledger",
     }
     services = Services(load_settings(**settings))
     services.ingest([corpus])
@@ -127,22 +109,6 @@ def test_another_process_finds_in_redis_what_this_one_made(corpus, redis_url, tm
 
     assert told["metadata"]["cache"] == "answer"
     assert told | {"metadata": None} == made | {"metadata": None}
-
-
-@pytest.mark.service
-@pytest.mark.parametrize("value", ["{}", "[]", "[1.0]", "null", '"x"', '[{"page_content": "x", "metadata": {}}]'])
-def test_json_in_redis_that_this_service_did_not_write_is_a_miss(corpus, groq, redis_url, value):
-    services, _ = make(groq, cache_backend="redis", redis_url=redis_url)
-    services.ingest([corpus])
-    first = services.chain.invoke(QUESTION)
-    with redis.Redis.from_url(redis_url) as client:
-        for key in client.scan_iter("waypoint:*"):
-            client.set(key, value)
-
-    second = services.chain.invoke(QUESTION)
-    assert second["metadata"]["cache"] is None
-    assert second | {"metadata": None} == first | {"metadata": None}
-    assert hit(services) == "answer"  # The values were replaced.
 
 
 def test_each_level_is_switched_by_itself_and_the_furthest_hit_is_told(corpus, groq):
@@ -235,9 +201,11 @@ def test_an_answer_made_under_another_prompt_or_scope_is_not_told(monkeypatch):
     assert told_by_another() is None
 
 
-async def test_without_redis_answers_are_made_as_if_there_were_no_cache(corpus, groq):
-    services, _ = make(groq, cache_backend="redis", redis_url="redis://127.0.0.1:9/0")
+async def test_a_cache_that_fails_breaks_no_answer(corpus, groq):
+    services, _ = make(groq, cache_backend="ledger")
     services.ingest([corpus])
+    with ledger_of(services.settings).changing() as connection:
+        connection.exec_driver_sql("ALTER TABLE cache RENAME TO elsewhere")
     async with services.running():
         told = [hit(services), (await services.chain.ainvoke(QUESTION))["metadata"]["cache"]]
 

@@ -10,9 +10,10 @@ from pydantic import SecretStr
 import app
 from app.http.middleware.concurrency import InFlight
 from app.http.routes.health import Readiness
-from app.settings import SettingsError, load_settings
+from app.settings import load_settings
 from app.wings.events.plugin import outbox as outbox_of
 from app.wiring import Services, llm
+from app.wiring.ledger import ledger_of
 from app.wiring.observability import check_outbox
 from chains.errors import ConfigurationError, LLMUnavailableError
 from chains.observers import Call
@@ -137,21 +138,20 @@ def test_scores_go_to_langsmith_only_where_answers_are_traced():
     assert Services(load_settings(langsmith_api_key="ls")).tracing.scores is None
 
 
-async def test_a_service_whose_events_cannot_be_kept_does_not_start(tmp_path):
-    (tmp_path / "file").write_text("no database, but long enough to be taken for one " * 9)
-    outbox = outbox_of(load_settings(rabbitmq_url=URL, events_path=tmp_path / "file"))
+def test_a_service_whose_ledger_is_of_a_later_version_does_not_start(tmp_path):
+    settings = load_settings(rabbitmq_url=URL, chroma_path=tmp_path)
+    with ledger_of(settings).changing() as connection:
+        connection.exec_driver_sql("UPDATE facts SET value = '999' WHERE name = 'schema'")
+    ledger_of(settings).close()
 
+    outbox = outbox_of(settings)
     assert outbox is not None
-    with pytest.raises(ConfigurationError, match="EVENTS_PATH"):
+    with pytest.raises(ConfigurationError, match="install a later version"):
         check_outbox(outbox)
-    with pytest.raises(ConfigurationError, match=r"EVENTS_PATH='.*file' cannot be used .*not a database.*move it away"):
-        async with outbox.running():
-            pass
 
 
 async def test_a_service_whose_database_of_events_is_away_starts_and_says_so(capsys, caplog):
-    away = {"events_backend": "postgres", "database_url": "postgresql://user:s3cret@127.0.0.1:9/name"}
-    outbox = outbox_of(load_settings(rabbitmq_url=URL, **away))
+    outbox = outbox_of(load_settings(rabbitmq_url=URL, database_url="postgresql://user:s3cret@127.0.0.1:9/name"))
 
     assert outbox is not None
     check_outbox(outbox)
@@ -161,8 +161,3 @@ async def test_a_service_whose_database_of_events_is_away_starts_and_says_so(cap
     assert "events_wait_in_memory" in told
     assert "127.0.0.1:9/name" in told
     assert "s3cret" not in told
-
-
-def test_events_in_a_database_need_its_address():
-    with pytest.raises(SettingsError, match="EVENTS_BACKEND=postgres needs DATABASE_URL, like postgresql://"):
-        load_settings(events_backend="postgres")

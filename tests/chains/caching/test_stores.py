@@ -43,10 +43,3 @@ def test_a_value_lives_for_its_time_and_no_longer(given, lifetime):
     clock.sleep(0.001)
     assert store.get("a") is None
     assert store.size == 0
-
-
-async def test_it_is_used_by_an_event_loop_too():
-    store = MemoryStore(capacity=100)
-    await store.aset("a", b"1")
-
-    assert (await store.aget("a"), await store.aget("b")) == (b"1", None)

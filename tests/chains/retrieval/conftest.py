@@ -1,23 +1,20 @@
 """A small desk's documents, public and internal, in each kind of store, with the index of their words."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_classic.retrievers.document_compressors import CrossEncoderReranker
 from langchain_classic.retrievers.document_compressors.cross_encoder import BaseCrossEncoder
 from langchain_core.documents import Document
 
-from app.adapters.stores.chroma import DocumentChroma, open_chroma
-from app.adapters.stores.fts import LexicalIndex
-from app.adapters.stores.index import Recipe
-from app.adapters.stores.memory import SavedMemoryStore
-from app.wings.postgres.database import Database
-from app.wings.postgres.index import PostgresIndex
-from app.wings.postgres.store import PostgresStore
-from chains.ports import WordIndex
+from app.adapters.stores.chroma import ChromaFolder
+from app.ledger.connect import open_database
+from app.ledger.index import PassageIndex
+from app.ledger.passages import Passages
 from tests.fakes import WordEmbeddings
+from tests.indexes import index_in, put
 
 TEXTS = {
     "gst": ("The rate of GST is nine percent.", "public", "regulatory", "SG"),
@@ -33,8 +30,9 @@ TEXTS = {
 class Desk:
     """A store with the documents, and the index of their words."""
 
-    store: DocumentChroma | SavedMemoryStore | PostgresStore
-    words: WordIndex
+    index: PassageIndex
+    store: Passages
+    words: Passages
 
 
 def document(name: str) -> Document:
@@ -46,31 +44,13 @@ def document(name: str) -> Document:
 
 @pytest.fixture(params=["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)])
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
-    if request.param == "postgres":
-        return in_postgres(request.getfixturevalue("database_url"), request.getfixturevalue("collection"))
-    words = LexicalIndex(tmp_path / "words.sqlite3", fields=lambda chunk: ("", "", chunk.page_content))
-    options: dict[str, Any] = {
-        "embedding_model": "words",
-        "indexed_text": lambda chunk: chunk.page_content,
-        "words": words,
-    }
-    store: DocumentChroma | SavedMemoryStore
-    if request.param == "chroma":
-        store = open_chroma(tmp_path / "store", "desk", WordEmbeddings(), **options)
-    else:
-        store = SavedMemoryStore(tmp_path / "store.json", WordEmbeddings(), **options)
-    store.add_documents([document(name) for name in TEXTS], ids=list(TEXTS))
-    return Desk(store, words)
-
-
-def in_postgres(url: str, collection: str) -> Desk:
-    recipe = Recipe(
-        WordEmbeddings(), "words", lambda chunk: chunk.page_content, lambda chunk: ("", "", chunk.page_content)
-    )
-    index = PostgresIndex(Database(url, pool_size=5, timeout_s=30), collection, recipe)
-    index.open().store.add_documents([document(name) for name in TEXTS], ids=list(TEXTS))
-    opened = index.open()
-    return Desk(opened.store, opened.words)
+    url = request.getfixturevalue("empty_database_url") if request.param == "postgres" else None
+    follower = partial(ChromaFolder, tmp_path / "store", "desk") if request.param == "chroma" else lambda: None
+    index = index_in(open_database(tmp_path / "kb.sqlite3", url, collection="kb"), follower=follower)
+    index.vectors.serves = True
+    put(index, {name: document(name) for name in TEXTS})
+    passages = index.open()
+    return Desk(index, passages, passages)
 
 
 class Overlap(BaseCrossEncoder):

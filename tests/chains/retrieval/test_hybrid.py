@@ -1,7 +1,5 @@
-import pytest
-
 from chains.retrieval import HybridRetriever
-from tests.chains.retrieval.conftest import TEXTS
+from tests.indexes import put
 
 
 def test_what_only_shares_a_rare_word_is_found_with_its_true_similarity(desk):
@@ -22,20 +20,11 @@ def test_the_order_is_that_of_the_fused_score(desk):
 
 
 def test_a_chunk_deleted_a_moment_ago_is_left_out(desk):
-    desk.store._words = None  # The store alone forgets it: the index of words is a moment behind.
-    desk.store.delete(["gst"])
+    put(desk.index, {}, stale=["gst"])
 
     found = HybridRetriever(store=desk.store, words=desk.words, threshold=0.0).invoke("rate of GST")
     assert "gst" not in {one.id for one in found}
     assert len(found) == 5
-
-
-@pytest.mark.parametrize("desk", ["chroma", "memory"], indirect=True)  # In PostgreSQL words cannot lag behind.
-def test_a_chunk_the_words_do_not_know_yet_is_still_found(desk):
-    desk.words.delete(list(TEXTS))
-
-    found = HybridRetriever(store=desk.store, words=desk.words).invoke("rate of VAT eleven")
-    assert found[0].id == "vat"
 
 
 def test_a_long_document_that_the_question_names_leads(desk, monkeypatch):

@@ -1,12 +1,14 @@
 from langchain_core.documents import Document
 
 from chains.retrieval import MmrRetriever
+from tests.chains.retrieval.conftest import TEXTS
+from tests.indexes import put
 
 
 def store_copies(desk):
     for number in range(3):
         copy = Document(f"The rate of GST is nine percent today {number}.", metadata={"doc_id": f"copy{number}"})
-        desk.store.add_documents([copy], ids=[f"copy{number}"])
+        put(desk.index, {f"copy{number}": copy})
 
 
 def test_repetitions_are_held_back(desk):
@@ -48,5 +50,5 @@ def test_twice_as_many_are_chosen_from_where_nothing_else_is_said(desk):
 
 
 def test_an_empty_store_gives_nothing(desk):
-    desk.store.delete(desk.store.ids())
+    put(desk.index, {}, stale=list(TEXTS))
     assert MmrRetriever(store=desk.store).invoke("rate") == []

@@ -12,13 +12,13 @@ from fastapi.testclient import TestClient
 
 from app.adapters.documents.pages import IndexedPage, PdfPages
 from app.http.server import create_app
+from app.ledger.answers import Quote
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import Quote
 from app.wiring import Services
 from benchmarks.documents import pdf
 from tests.access import bearer, key_entry, settings_over
-from tests.app.wings.knowledge.test_answers import answer as logged_answer
 from tests.hostile_files import content, names
+from tests.ledger.test_answers import answer as logged_answer
 
 KEYS = ",".join([key_entry("staff", "staff", "ask:internal+ingest"), key_entry("public", "public", "ask")])
 STAFF, PUBLIC = bearer("staff"), bearer("public")

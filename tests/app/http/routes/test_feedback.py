@@ -70,7 +70,7 @@ async def test_where_answers_are_not_logged_no_feedback_is_kept(tmp_path):
 
 
 def over(folder: Path) -> Services:
-    return Services(load_settings(answer_log=True, answer_log_path=folder))
+    return Services(load_settings(answer_log=True, chroma_path=folder))
 
 
 async def test_feedback_that_cannot_be_kept_is_refused(tmp_path):

@@ -8,10 +8,10 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 
-from app.adapters.stores.chroma import open_chroma
 from app.http.middleware.concurrency import InFlight
 from app.http.routes.health import Readiness
 from app.http.server import create_app
+from app.ledger.connect import open_database
 from app.settings import load_settings
 from app.wings.events.plugin import outbox
 from app.wiring import Services
@@ -26,6 +26,7 @@ from chains.resilience import CircuitBreaker
 from tests.access import bearer, key_entry
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
+from tests.indexes import index_in, put
 
 
 def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness:
@@ -45,20 +46,18 @@ async def fails() -> None:
 
 
 def open_store(folder, embeddings):
-    store = open_chroma(
-        folder, "desk", WordEmbeddings(), embedding_model="words", indexed_text=lambda chunk: chunk.page_content
-    )
-    store.add_documents([Document("some words", metadata={"n": 1})], ids=["a"])
-    return index_check(embeddings, lambda: store), store
+    index = index_in(open_database(folder / "desk.sqlite3", collection="desk"))
+    put(index, {"a": Document("some words", metadata={"n": 1})})
+    return index_check(embeddings, index.open), index
 
 
 async def test_the_index_is_really_searched(tmp_path):
     check, store = open_store(tmp_path, WordEmbeddings())
     up = await readiness(check).report()
-    store.delete_collection()
+    store.database.run("DELETE FROM facts WHERE name = 'dimensions'")
     down = await readiness(check).report()
 
-    assert (up.status, up.checks["vector_store"].detail) == ("ready", None)
+    assert (up.status, up.checks["vector_store"].detail) == ("ready", "exact search")
     assert (down.status, down.checks["vector_store"].detail) == ("down", "VectorStoreError")
 
 
@@ -116,18 +115,20 @@ def test_what_is_asked_follows_from_the_settings(tmp_path):
         return [check.name for check in Services(load_settings(**memory, **settings)).checks()]
 
     assert names() == ["vector_store"]
-    redis = {"cache_enabled": True, "cache_backend": "redis"}
-    events = {"rabbitmq_url": "amqp://127.0.0.1/", "events_path": tmp_path / "events.sqlite3"}
+    redis = {"rate_limit": "9/minute", "rate_limit_backend": "redis"}
+    events = {"rabbitmq_url": "amqp://127.0.0.1/"}
     assert names(llm_api_key="gsk_test") == ["vector_store", "language_model"]
     assert names(**redis, **events) == ["vector_store", "redis", "rabbitmq"]
     assert names(auth_mode="session") == ["vector_store", "redis"]
     assert names(auth_mode="session", auth_url="http://127.0.0.1:9") == ["vector_store"]
 
 
-@pytest.mark.parametrize(("settings", "required"), [({"auth_mode": "session"}, True), ({"cache_enabled": True}, False)])
+@pytest.mark.parametrize(
+    ("settings", "required"), [({"auth_mode": "session"}, True), ({"rate_limit": "9/minute"}, False)]
+)
 def test_redis_is_required_where_sessions_live_in_it(tmp_path, settings, required):
     memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-    checks = Services(load_settings(**memory, cache_backend="redis", **settings)).checks()
+    checks = Services(load_settings(**memory, rate_limit_backend="redis", **settings)).checks()
 
     assert {check.name: check.required for check in checks}["redis"] is required
 
@@ -210,7 +211,7 @@ async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_p
     assert (starting.status_code, starting.json()) == (503, {"status": "starting", "checks": {}})
     assert int(starting.headers["retry-after"]) > 0
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
-    assert ready.json()["checks"]["vector_store"]["detail"] is None
+    assert ready.json()["checks"]["vector_store"]["detail"] == "exact search"
     assert (live.status_code, live.json()) == (200, {"status": "ok"})
 
 

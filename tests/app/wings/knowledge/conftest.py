@@ -1,30 +1,17 @@
-"""Where logged answers are kept: a file, and PostgreSQL."""
+"""Logged answers, in a file and in PostgreSQL."""
 
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
-from app.ports import AnswerDatabase
-from app.wings.knowledge.answer_file import AnswerFile
-from app.wings.knowledge.answers import AnswerStore
-from app.wings.postgres.answers import PostgresAnswers
-from app.wings.postgres.database import Database
-
-NOW = 1_800_000_000.0
+from app.ledger.answers import AnswerStore
+from app.ledger.connect import open_database
+from tests.ledger.test_answers import NOW
 
 
-@pytest.fixture(params=["file", "postgres"])
-def database(request, tmp_path) -> Iterator[AnswerDatabase]:
-    if request.param == "file":
-        opened: AnswerDatabase = AnswerFile(tmp_path / "answers")
-    else:
-        url = request.getfixturevalue("database_url")
-        opened = PostgresAnswers(Database(url, pool_size=2, timeout_s=10))
-    with closing(opened):
-        yield opened
-
-
-@pytest.fixture
-def store(database, collection) -> AnswerStore:
-    return AnswerStore(database, collection=collection, days=90, max_mb=1, now=lambda: NOW)
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request, tmp_path, collection) -> Iterator[AnswerStore]:
+    url = request.getfixturevalue("database_url") if request.param == "postgresql" else None
+    with closing(open_database(tmp_path / "ledger.sqlite3", url, collection=collection)) as database:
+        yield AnswerStore(database, days=90, max_mb=1, now=lambda: NOW)

@@ -10,11 +10,12 @@ from structlog.testing import capture_logs
 from app import hooks
 from app.http.routes.feedback import OTHERS
 from app.http.server import create_app
+from app.ledger.answers import AnswerStore, LoggedAnswer
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers, redacted
-from app.wings.knowledge.answers import AnswerStore, LoggedAnswer
 from app.wings.knowledge.verification import Document, verify
 from app.wiring import Services
+from app.wiring.ledger import ledger_of
 from tests.access import bearer, key_entry
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, GUIDE, QUESTION, served, small_services
@@ -159,9 +160,10 @@ def test_what_nothing_can_redact_is_not_written(monkeypatch):
     assert redacted("Call +65 6123 4567") is None
 
 
-def test_a_folder_that_cannot_be_written_costs_the_log_and_no_answer(tmp_path):
-    (tmp_path / "taken").write_text("a file where the folder should be")
-    services = over(tmp_path, answer_log_path=tmp_path / "taken")
+def test_a_ledger_that_cannot_be_written_costs_the_log_and_no_answer(tmp_path):
+    services = over(tmp_path)
+    with ledger_of(services.settings).changing() as connection:
+        connection.exec_driver_sql("ALTER TABLE answers RENAME TO elsewhere")
 
     with capture_logs() as lines:
         for _ in range(2):

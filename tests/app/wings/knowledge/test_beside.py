@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.ledger.answers import LoggedAnswer
 from app.settings import load_settings
 from app.wings.knowledge import answer_log, findings, ingested
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.findings import read_and_lint
 from app.wings.knowledge.linted import Document
@@ -54,7 +54,7 @@ def test_an_ingestion_stands_though_recall_fails_and_doctor_shows_it(waypoint, m
     [finding] = [one for one in json.loads(out)["findings"] if one["part"] == "side steps"]
     assert (code, finding["state"], finding["required"]) == (0, "failed", False)
     assert "failed 1 times: IndexError at test_beside.py" in finding["detail"]
-    assert "faults.json" in finding["remedy"]
+    assert "side_step_failed" in finding["remedy"]
 
 
 def test_a_step_of_lint_that_fails_on_a_document_names_it_and_goes_on(waypoint, monkeypatch, folder):

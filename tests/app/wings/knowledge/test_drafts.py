@@ -3,9 +3,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from app.ledger.answers import LoggedAnswer, pack
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer, pack
 from app.wings.knowledge.cases import read_cases
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.drafts import proposed

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -8,12 +9,13 @@ import pytest
 from pydantic import SecretStr
 
 from app.http.server import create_app
+from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer, Quote
+from app.ledger.connect import open_database
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import DAY_S, LoggedAnswer, pack
 from app.wings.knowledge.cases import read_cases
 from app.wings.knowledge.drafts import draft
-from app.wings.knowledge.insights import insights
+from app.wings.knowledge.insights import Insights, insights
 from app.wiring import Services
 from tests.access import bearer, key_entry
 from tests.served import served
@@ -36,10 +38,8 @@ def answer(question: str = RATE, **values: Any) -> LoggedAnswer:
     return replace(usual, **values)
 
 
-def citing(doc_id: str, title: str, **values: Any) -> LoggedAnswer:
-    source = {"doc_id": doc_id, "title": title, "file": f"{doc_id}.md", "quote": "The rate is 9 %."}
-    proof = {"sentences": [{"says": "It is 9 %.", "sources": [source]}]}
-    return answer(packed=pack(proof), **values)
+def citing(doc_id: str, title: str, **values: Any) -> tuple[LoggedAnswer, Quote]:
+    return answer(**values), Quote(doc_id, title, "", "The rate is 9 %.")
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,15 @@ def services(tmp_path_factory) -> Services:
     return services
 
 
-def found(services: Services, *answers: LoggedAnswer):
-    return insights(answers, services, now=NOW)
+def found(services: Services, *answers: LoggedAnswer | tuple[LoggedAnswer, Quote]) -> Insights:
+    """Return what is said about answers, of which the newest is the first."""
+    with TemporaryDirectory() as folder:
+        database = open_database(Path(folder) / "ledger.sqlite3", collection="kb")
+        store = AnswerStore(database, days=90, max_mb=9, now=lambda: NOW)
+        for one in reversed(answers):
+            logged, *quotes = one if isinstance(one, tuple) else (one,)
+            store.add(replace(logged, trace_id=str(uuid4())), quotes)
+        return insights(store, services, since=0)
 
 
 def test_questions_of_one_meaning_are_one_group_and_the_most_frequent_speaks_for_it(services):

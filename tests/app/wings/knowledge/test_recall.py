@@ -2,22 +2,22 @@
 
 import json
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 
-from app.adapters.stores.index import HeldDocument
+from app.ledger.answers import AnswerStore, Quote
+from app.ledger.outbox import WaitingMessages
+from app.ledger.passages import HeldDocument
 from app.settings import load_settings
-from app.wings.events.file_events import FileEvents
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import AnswerStore, Quote
 from app.wings.knowledge.held_words import nearest_words, tokens_of
 from app.wings.knowledge.recall import check, count_recalled, recalled
 from app.wiring import Services
-from tests.app.wings.knowledge.test_answers import answer
+from app.wiring.ledger import ledger_of
+from tests.ledger.test_answers import answer
 from tests.waiting import wait_until
 
 QUESTION = "What is the rate of GST on imports into Singapore?"
@@ -35,9 +35,7 @@ def folder(tmp_path, waypoint, monkeypatch) -> Path:
     (folder / "fees.md").write_text("# Fees\n\n## Permits\n\nA permit costs S$ 2.88.")
     assert waypoint("ingest", str(tmp_path / "01_regulatory"))[0] == 0
     assert waypoint("ask", QUESTION)[0] == 0
-    with closing(open_answers(load_settings()).database) as database:
-        store = AnswerStore(database, collection="waypoint_kb", days=90, max_mb=10)
-        wait_until(store.count)
+    wait_until(open_answers(load_settings()).count)
     return folder
 
 
@@ -162,10 +160,8 @@ def test_an_index_that_was_changed_without_the_check_is_checked_by_the_command(f
 
 
 def test_a_log_that_cannot_be_read_stops_no_ingestion(folder, ingested, tmp_path):
-    [file] = Path().rglob("answers.sqlite3")
-    file.write_bytes(b"this is no database, whatever its name says it is")
-    for rest in (*file.parent.glob("*-wal"), *file.parent.glob("*-shm")):
-        rest.unlink()
+    with ledger_of(load_settings()).changing() as connection:
+        connection.exec_driver_sql("ALTER TABLE statements RENAME TO elsewhere")
     (folder / "gst.md").write_text(GUIDE.replace("9 %", "10 %"))
 
     assert "updated" in ingested()
@@ -198,8 +194,7 @@ def test_an_event_waits_for_the_broker_with_the_words_of_then_and_now(folder, in
     (folder / "gst.md").write_text(GUIDE.replace("9 %", "10 %"))
     ingested()
 
-    with closing(FileEvents(tmp_path / "storage" / "events.sqlite3", capacity=10)) as events:
-        [message] = events.first(10)
+    [message] = WaitingMessages(ledger_of(load_settings()), capacity=10).first(10)
     payload = json.loads(message.body)["payload"]
     assert message.routing_key == "answer.recalled"
     assert (payload["query"], payload["audience"]) == (QUESTION, "internal")
@@ -212,8 +207,7 @@ def test_a_document_that_is_removed_over_http_recalls_its_answers(folder):
     services.uploads.remove("gst")
 
     assert services.answer_log
-    with closing(open_answers(services.settings).database) as database:
-        assert count_recalled(AnswerStore(database, collection="waypoint_kb", days=90, max_mb=10)) == 1
+    assert count_recalled(open_answers(services.settings)) == 1
 
 
 # The check itself, over both databases, and an index that is not more than what the check asks for.

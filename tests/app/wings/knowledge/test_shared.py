@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from app.http.server import create_app
+from app.ledger.answers import LoggedAnswer, Nearest, pack
 from app.wings.knowledge import shared
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer, Nearest, pack
 from app.wiring import Services
 from tests.access import bearer, key_entry
 from tests.fakes import FakeGroq, Reply, fake_groq

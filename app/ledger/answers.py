@@ -1,0 +1,247 @@
+"""Logged answers, and the statements of documents that they cite: add, rate, read, forget."""
+
+import hashlib
+import json
+import secrets
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, text
+
+from app.ledger.database import Database
+from app.ports import NotTheAskerError
+from chains.audience import Audience
+
+MEGABYTE = 2**20
+DAY_S = 86_400
+TRIM_EVERY = 100  # Answers that a process adds before it looks for old ones again.
+AT_ONCE = 500  # Answers read in one transaction.
+ASKER_BYTES = 12
+
+
+class Nearest(NamedTuple):
+    """A retrieved document, and the similarity of its best passage to the question; None where it is unknown."""
+
+    doc_id: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAnswer:
+    """An answer as it is kept, without personal data.
+
+    Attributes:
+        at: When it was given, in seconds since 1970.
+        question: None where personal data could not be taken out of it.
+        search_query: What was searched for; None where that is the question.
+        language: The language that the asker chose for texts that replace an answer.
+        level: The level of its confidence; None where it has none.
+        confidence: The score behind the level, 0 to 1.
+        asker: A keyed hash of who asked (`AnswerStore.asker_of`); None for anonymous callers.
+        nearest: The documents of the retrieved passages, the best first.
+        packed: The certificate, as JSON compressed by zlib.
+        score: A user's score, -1 (bad) to 1 (good); None without feedback.
+    """
+
+    trace_id: str
+    at: float
+    question: str | None
+    search_query: str | None
+    language: str | None
+    audience: Audience
+    outcome: str
+    level: str | None
+    confidence: float | None
+    model: str | None
+    index_version: str | None
+    asker: str | None
+    nearest: tuple[Nearest, ...] = ()
+    packed: bytes | None = None
+    score: float | None = None
+    comment: str | None = None
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        """Return what proves the answer, as `waypoint verify` reads it; None where it was not kept."""
+        return json.loads(zlib.decompress(self.packed)) if self.packed else None
+
+
+def pack(certificate: Mapping[str, Any]) -> bytes:
+    return zlib.compress(json.dumps(certificate, ensure_ascii=False, separators=(",", ":")).encode(), 9)
+
+
+class Quote(NamedTuple):
+    """Words of a document that an answer rests on; `table_head` is the first row of the table that they stand in."""
+
+    doc_id: str
+    title: str
+    table_head: str
+    quote: str
+
+    @property
+    def id(self) -> str:
+        """Return the hash of its letters: equal ones of all answers are one statement."""
+        return hashlib.sha256(json.dumps([self.doc_id, self.table_head, self.quote]).encode()).hexdigest()
+
+
+COLUMNS = [field.name for field in fields(LoggedAnswer)]
+FIELDS = ", ".join(f"answers.{name}" for name in COLUMNS)
+SELECT = f"SELECT answers.id, {FIELDS} FROM answers WHERE "
+ADD = f"""
+INSERT INTO answers (size, {", ".join(COLUMNS)}) VALUES (:size, {", ".join(f":{name}" for name in COLUMNS)})
+ON CONFLICT (trace_id) DO NOTHING RETURNING id
+"""
+# No passage is known to hold it yet. Where it was missing it is there again, or the answer is of an index before: in
+# any case the next check of `recall` tells.
+ADD_STATEMENT = """
+INSERT INTO statements (id, doc_id, title, table_head, quote, passage)
+VALUES (:id, :doc_id, :title, :table_head, :quote, '')
+ON CONFLICT (id) DO UPDATE SET passage = coalesce(statements.passage, '')
+"""
+CITE = "INSERT INTO citations (answer, statement) VALUES (:answer, :id) ON CONFLICT DO NOTHING"
+EXPIRE = "DELETE FROM answers WHERE at < :oldest"
+SHRINK = """
+DELETE FROM answers WHERE id <= (SELECT max(id) FROM
+    (SELECT id, sum(size) OVER (ORDER BY id DESC) AS total FROM answers) AS sized WHERE total > :most)
+"""
+USES = """
+SELECT statements.doc_id, count(DISTINCT citations.answer) FROM statements
+JOIN citations ON citations.statement = statements.id GROUP BY statements.doc_id
+"""
+DROP_UNCITED = "DELETE FROM statements WHERE NOT EXISTS (SELECT 1 FROM citations WHERE statement = statements.id)"
+# Else PostgreSQL might delete a statement that nothing cites while an answer comes to.
+ALONE = "SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.answers'))"
+MAKE_KEY = "INSERT INTO facts (name, value) VALUES ('asker_key', :value) ON CONFLICT DO NOTHING"
+
+
+class AnswerStore:
+    """The logged answers of a ledger, for any number of threads, processes and hosts.
+
+    Every method raises VectorStoreError where the database cannot be used.
+
+    Args:
+        database: the ledger.
+        days: how long an answer is kept.
+        max_mb: how much all answers take at most; the oldest go first.
+        now: returns the time in seconds since 1970.
+    """
+
+    def __init__(self, database: Database, *, days: int, max_mb: int, now: Callable[[], float] = time.time) -> None:
+        self.database, self.days, self.now = database, days, now
+        self._most = max_mb * MEGABYTE
+        self._until_trim = 0
+        self._key: bytes | None = None
+
+    def add(self, answer: LoggedAnswer, quotes: Sequence[Quote] = ()) -> None:
+        """Keep an answer, and what it cites; a trace that is there already stays as it is."""
+        with self.changing() as connection:
+            id_ = connection.execute(text(ADD), _values(answer)).scalar()
+            statements = [{"answer": id_, "id": quote.id} | quote._asdict() for quote in quotes]
+            if id_ is not None and statements:
+                connection.execute(text(ADD_STATEMENT), statements)
+                connection.execute(text(CITE), statements)
+        self._until_trim -= 1
+        if self._until_trim < 0:
+            self._until_trim = TRIM_EVERY
+            self.trim()
+
+    def rate(
+        self, trace_id: str, score: float, comment: str | None, *, user_id: str | None, audience: Audience
+    ) -> bool:
+        """Put the asker's score and comment to an answer, in place of earlier ones; return whether the answer is there.
+
+        Raises:
+            NotTheAskerError: somebody else asked, or the asker may no longer see the answer.
+        """
+        answer, asker = self.find(trace_id), self.asker_of(user_id) if user_id else None
+        if answer is None:
+            return False
+        if answer.asker != asker or (answer.audience == "internal" != audience):
+            raise NotTheAskerError
+        rate = "UPDATE answers SET score = :score, comment = :comment WHERE trace_id = :trace_id"
+        with self.changing() as connection:
+            values = {"trace_id": trace_id, "score": score, "comment": comment}
+            return connection.execute(text(rate), values).rowcount > 0
+
+    def forget(self, user_id: str) -> int:
+        """Delete the answers of a user for good, and return how many there were."""
+        asker = self.asker_of(user_id)
+        with self.changing() as connection:
+            forgotten = connection.execute(text("DELETE FROM answers WHERE asker = :asker"), {"asker": asker}).rowcount
+            connection.execute(text(DROP_UNCITED))
+        self.database.scrub()
+        return forgotten
+
+    def answers(self, *, since: float = 0) -> Iterator[LoggedAnswer]:
+        """Yield the answers from a time on, in seconds since 1970, the newest first."""
+        last = 2**62
+        while rows := self._rows("at >= :since AND id < :last", AT_ONCE, since=since, last=last):
+            yield from (read_answer(row[1:]) for row in rows)
+            last = rows[-1][0]
+
+    def find(self, trace_id: str) -> LoggedAnswer | None:
+        return next((read_answer(row[1:]) for row in self._rows("trace_id = :trace_id", 1, trace_id=trace_id)), None)
+
+    def of(self, user_id: str, limit: int) -> list[LoggedAnswer]:
+        return [read_answer(row[1:]) for row in self._rows("asker = :asker", limit, asker=self.asker_of(user_id))]
+
+    def count(self) -> int:
+        with self.database.reading() as connection:
+            return int(connection.execute(text("SELECT count(*) FROM answers")).scalar_one())
+
+    def uses(self) -> dict[str, int]:
+        """Return how many answers cite each document, by its id."""
+        with self.database.reading() as connection:
+            return {str(doc_id): int(count) for doc_id, count in connection.execute(text(USES))}
+
+    def asker_of(self, user_id: str) -> str:
+        """Return the hash that stands for a user: nobody who lacks the key of this log can guess whom it stands for."""
+        if self._key is None:
+            with self.database.changing() as connection:
+                connection.execute(text(MAKE_KEY), {"value": secrets.token_hex(32)})
+                key = connection.execute(text("SELECT value FROM facts WHERE name = 'asker_key'")).scalar_one()
+                self._key = bytes.fromhex(key)
+        return hashlib.blake2b(user_id.encode(), key=self._key, digest_size=ASKER_BYTES).hexdigest()
+
+    def trim(self) -> None:
+        """Delete the answers that are too old, and the oldest ones beyond the size."""
+        with self.changing() as connection:
+            gone = connection.execute(text(EXPIRE), {"oldest": self.oldest}).rowcount
+            gone += connection.execute(text(SHRINK), {"most": self._most}).rowcount
+            if gone:
+                connection.execute(text(DROP_UNCITED))
+
+    @property
+    def oldest(self) -> float:
+        """The time from which on answers are kept."""
+        return self.now() - self.days * DAY_S
+
+    @contextmanager
+    def changing(self) -> Iterator[Connection]:
+        """Change answers and statements, one change at a time."""
+        with self.database.changing() as connection:
+            if self.database.dialect == "postgresql":
+                connection.exec_driver_sql(ALONE)
+            yield connection
+
+    def _rows(self, where: str, limit: int, **values: Any) -> list[Any]:
+        with self.database.reading() as connection:
+            query = text(f"{SELECT} {where} ORDER BY id DESC LIMIT :limit")
+            return list(connection.execute(query, values | {"limit": limit}))
+
+
+def _values(answer: LoggedAnswer) -> dict[str, Any]:
+    values = dict(zip(COLUMNS, astuple(answer), strict=True)) | {"nearest": json.dumps(answer.nearest)}
+    size = sum(len(value if isinstance(value, bytes) else str(value).encode()) for value in values.values() if value)
+    return values | {"size": size}
+
+
+def read_answer(row: Sequence[Any]) -> LoggedAnswer:
+    """Return the answer of a row of `FIELDS`."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    values["nearest"] = tuple(Nearest(*document) for document in json.loads(values["nearest"]))
+    return LoggedAnswer(**values)

@@ -1,0 +1,223 @@
+"""The index of passages as an ingestion changes it: new ones are staged, and a change is one transaction."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from uuid import uuid4
+
+import numpy as np
+from langchain_core.documents import Document
+
+from app.ledger.database import Database
+from app.ledger.passages import AT_ONCE, Passages, Recipe
+from app.ledger.rows import Row, add, as_json, clear, delete
+from app.ledger.vectors import VectorIndex, Vectors, index_vectors
+from app.ledger.words import metadata_of
+from chains.errors import ConfigurationError, IndexBusyError, VectorStoreError
+from chains.ingestion.source_records import Source
+from chains.ingestion.writing import Change
+from chains.logs import get_logger
+
+log = get_logger(__name__)
+
+# Raised whenever an older index would answer wrongly. 3: more of what a document says of its audience is understood,
+# so that an older index may show strangers what is internal.
+FORMAT = 3
+REBUILD = "rebuild it with `waypoint ingest --reset PATH`, where PATH is the folder of your documents"
+STAGE = """
+INSERT INTO staged (id, model, content, meta, vector) VALUES (:id, :model, :content, :meta, :vector)
+ON CONFLICT (id) DO UPDATE SET model = excluded.model, vector = excluded.vector
+"""
+WRITE_SOURCE = """
+INSERT INTO sources (doc_id, root, path, written) VALUES (:doc_id, :root, :path, :written)
+ON CONFLICT (doc_id) DO UPDATE SET root = excluded.root, path = excluded.path, written = excluded.written
+"""
+# By what share the passages have to grow or shrink before the server counts its rows anew, to plan for as many.
+GROWTH = 0.1
+
+
+class PassageIndex:
+    """The index in a ledger, whose passages are made by a recipe; `follower` is a second index of their vectors."""
+
+    def __init__(self, database: Database, recipe: Recipe, follower: Callable[[], VectorIndex | None]) -> None:
+        self.database, self.recipe = database, recipe
+        self.vectors = Vectors(database, follower)
+
+    @property
+    def place(self) -> str:
+        """Return where the index is, without a secret, for messages."""
+        where = "postgres at" if self.database.dialect == "postgresql" else "the ledger"
+        return f"{where} {self.database.place}"
+
+    def version(self) -> str | None:
+        """Return what changes whenever the index does, for any process; None before anything was ingested."""
+        return self.database.fact("version")
+
+    def open(self) -> Passages:
+        """Return the passages as they are now.
+
+        Raises:
+            ConfigurationError: they are of another format, or were made with another embedding model.
+            VectorStoreError: the ledger cannot be read.
+        """
+        with self.database.reading():
+            self._check()
+            return Passages(self.database, self.recipe, self.vectors, self.version())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of an ingestion while the body runs.
+
+        Raises:
+            IndexBusyError: another ingestion holds it.
+        """
+        with self.database.lock("ingest") as ours:
+            if not ours:
+                msg = "another ingestion into the same store is at work, here or on another host; wait until it is done"
+                raise IndexBusyError(msg)
+            yield
+
+    def count(self) -> int:
+        """Return the number of passages."""
+        return int(self.database.rows("SELECT count(*) FROM passages")[0][0])
+
+    def sources(self) -> list[Source]:
+        """Return the sources of all documents."""
+        return [Source(*row) for row in self.database.rows("SELECT doc_id, root, path FROM sources ORDER BY doc_id")]
+
+    def scopes(self) -> dict[str, str | None]:
+        """Return the text of the scope file of each folder that was ingested; None where it has none."""
+        scopes: dict[str, str | None] = json.loads(self.database.fact("scopes") or "{}")
+        return scopes
+
+    def ids_of(self, doc_id: str) -> set[str]:
+        """Return the ids of a document's passages."""
+        return {id_ for (id_,) in self.database.rows("SELECT id FROM passages WHERE doc_id = :id", id=doc_id)}
+
+    def staged(self, ids: Sequence[str]) -> set[str]:
+        """Return which of the passages were embedded already, by a run that did not come to its end."""
+        query = "SELECT id FROM staged WHERE model = :model AND id = ANY(:ids)"
+        return {id_ for (id_,) in self.database.rows(query, model=self.recipe.embedding_model, ids=list(ids))}
+
+    def stage(self, chunks: Sequence[Document], vectors: Sequence[Sequence[float]]) -> None:
+        """Keep passages with their vectors until they are published; they survive the end of the process."""
+        self.database.run(
+            STAGE,
+            [
+                {
+                    "id": chunk.id,
+                    "model": self.recipe.embedding_model,
+                    "content": chunk.page_content,
+                    "meta": as_json(chunk.metadata),
+                    "vector": np.asarray(vector, dtype="<f4").tobytes(),
+                }
+                for chunk, vector in zip(chunks, vectors, strict=True)
+            ],
+        )
+
+    def publish(
+        self, change: Change, rows: Iterable[Row] | None = None, *, written: Mapping[Source, float] | None = None
+    ) -> None:
+        """Make a change in one transaction, under the lock of an ingestion; readers see all of it or nothing.
+
+        Args:
+            change: what changes; nothing is written where nothing does.
+            rows: the new passages, where they are not the staged ones.
+            written: when sources were written, where that is not now.
+
+        Raises:
+            ConfigurationError: the vectors have another number of dimensions than those of the index.
+            VectorStoreError: the ledger cannot be written; it is as before.
+        """
+        with self.database.changing():
+            self.database.take_time()
+            before, version = self.count(), uuid4().hex
+            if change.reset:
+                clear(self.database)
+            delete(self.database, sorted(change.stale))
+            added = self._add(self._staged_rows(change.new) if rows is None else iter(rows))
+            self.database.run("DELETE FROM staged")
+            if not (self._write_sources(change, written or {}) or added or change.stale or change.reset):
+                return
+            facts = {"version": version, "embedding_model": self.recipe.embedding_model, "format": str(FORMAT)}
+            for name, value in facts.items():
+                self.database.state(name, value)
+        if self.database.dialect == "postgresql" and abs(self.count() - before) > GROWTH * before:
+            with self.database.changing():
+                self.database.take_time()
+                self.database.run("ANALYZE passages, words, terms, postings")
+        with suppress(VectorStoreError):  # Who reads now keeps the log; the next change empties it.
+            self.database.scrub()
+        self.follow(version)
+
+    def follow(self, version: str) -> None:
+        """Bring the follower to a version; where that fails, questions are answered without it."""
+        try:
+            self.vectors.fill(version)
+        except Exception as error:  # Whatever a stranger's package raises.
+            place = self.vectors.follower.place if self.vectors.follower else ""
+            log.warning("exact_search", index=place, reason=str(error)[:200])
+
+    def close(self) -> None:
+        """Close what is open beside the ledger."""
+        self.vectors.close()
+
+    def _check(self) -> None:
+        """Raise ConfigurationError where the index cannot be used with these settings."""
+        made_with, made_format = self.database.fact("embedding_model"), self.database.fact("format")
+        if made_format not in {None, str(FORMAT)}:
+            msg = f"the index in {self.place} was made by an earlier version, in another form; {REBUILD}"
+            raise ConfigurationError(msg)
+        if made_with not in {None, self.recipe.embedding_model}:
+            msg = (
+                f"the index in {self.place} was made with the embedding model {made_with!r}, "
+                f"not {self.recipe.embedding_model!r}; {REBUILD}, or set EMBEDDING_MODEL"
+            )
+            raise ConfigurationError(msg)
+
+    def _add(self, rows: Iterator[Row]) -> int:
+        first = int(self.database.rows("SELECT coalesce(max(row), 0) FROM passages")[0][0]) + 1
+        number, stated = first, self.database.fact("dimensions")
+        while batch := list(islice(rows, AT_ONCE)):
+            sizes = {len(row.vector) for row in batch} | ({int(stated)} if stated else set())
+            if len(sizes) > 1:
+                msg = f"the index has vectors of {stated} dimensions, and the embedding model makes others; {REBUILD}"
+                raise ConfigurationError(msg)
+            stated = str(*sizes)
+            add(self.database, batch, number, self.recipe.fields)
+            number += len(batch)
+        if number > first and stated:
+            index_vectors(self.database, int(stated))
+            self.database.state("dimensions", stated)
+        return number - first
+
+    def _staged_rows(self, ids: Sequence[str]) -> Iterator[Row]:
+        query = "SELECT id, content, meta, vector FROM staged WHERE id = ANY(:ids)"
+        for start in range(0, len(ids), AT_ONCE):
+            some = list(ids[start : start + AT_ONCE])
+            rows = {row[0]: row for row in self.database.rows(query, ids=some)}
+            if missing := len(some) - len(rows):
+                msg = f"{missing} staged passages are gone: another process has changed {self.place}; run it again"
+                raise VectorStoreError(msg)
+            for id_, content, meta, vector in map(rows.__getitem__, some):
+                document = Document(id=id_, page_content=content, metadata=metadata_of(meta))
+                yield Row(id_, document, np.frombuffer(vector, dtype="<f4"))
+
+    def _write_sources(self, change: Change, times: Mapping[Source, float]) -> bool:
+        """Write the sources and scope files of a change; return whether they differ from those before."""
+        forgotten, now = sorted(change.forgotten), time.time()
+        if forgotten:
+            self.database.run("DELETE FROM sources WHERE doc_id = ANY(:ids)", {"ids": forgotten})
+        written = [
+            {"doc_id": source.doc_id, "root": source.root, "path": source.relative, "written": times.get(source, now)}
+            for source in change.sources.values()
+        ]
+        if written:
+            self.database.run(WRITE_SOURCE, written)
+        scopes = None if change.scopes is None else json.dumps(change.scopes, ensure_ascii=False, sort_keys=True)
+        differs = scopes is not None and scopes != (self.database.fact("scopes") or "{}")
+        if differs:
+            self.database.state("scopes", scopes)
+        return bool(forgotten or written or differs)

@@ -1,0 +1,146 @@
+"""The index of passages as it is read: by vectors, by words, by document; every method reads one version of it."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from app.ledger.database import Database
+from app.ledger.vectors import Vectors
+from app.ledger.words import FtsWords, PostingsWords, Words, metadata_of, places
+from chains.errors import ConfigurationError
+from chains.ingestion.source_records import Source
+from chains.ports import ChunkPlace
+
+AT_ONCE = 1000  # How many passages one statement names.
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How passages become vectors and searchable words: their title, section path and text."""
+
+    embeddings: Embeddings
+    embedding_model: str
+    text: Callable[[Document], str]
+    fields: Callable[[Document], tuple[str, str, str]]
+
+
+class HeldDocument(NamedTuple):
+    """A document's id, the number of its passages, and the ids of the first and the last one."""
+
+    doc_id: str
+    passages: int
+    first: str
+    last: str
+
+
+DOCUMENTS = """
+SELECT known.doc_id, size, first.id, last.id
+FROM (SELECT doc_id, count(*) AS size, min(number) AS low, max(number) AS high FROM passages GROUP BY doc_id) AS known
+JOIN passages AS first ON first.doc_id = known.doc_id AND first.number = known.low
+JOIN passages AS last ON last.doc_id = known.doc_id AND last.number = known.high
+"""
+FACTS = "SELECT name, value FROM facts WHERE name IN ('version', 'dimensions')"
+
+
+class Passages:
+    """The passages of one version of the index; None before anything was ingested.
+
+    It is a `ChunkStore` and a `WordIndex` for the retrievers. Similarities are cosines clipped to 0-1.
+    """
+
+    def __init__(self, database: Database, recipe: Recipe, vectors: Vectors, version: str | None) -> None:
+        self.version = version
+        self._database, self._recipe, self._vectors = database, recipe, vectors
+        kind = PostingsWords if database.dialect == "postgresql" else FtsWords
+        self._words, self._public_words = kind(database, public=False), kind(database, public=True)
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The model that made the vectors."""
+        return self._recipe.embeddings
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Let all that the body reads be of one moment."""
+        return self._database.reading()
+
+    def count(self) -> int:
+        """Return the number of passages."""
+        return int(self._database.rows("SELECT count(*) FROM passages")[0][0])
+
+    def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the similarities of the passages nearest to `vector` by id, the nearest first."""
+        with self._database.reading():  # Of an index that was replaced meanwhile, the vectors of its words are asked.
+            facts = dict(map(tuple, self._database.rows(FACTS)))
+            if "dimensions" not in facts:
+                return {}
+            if int(facts["dimensions"]) != len(vector):
+                msg = (
+                    f"the index has vectors of {facts['dimensions']} dimensions, and the embedding model makes "
+                    f"{len(vector)}; rebuild it with `waypoint ingest --reset PATH`"
+                )
+                raise ConfigurationError(msg)
+            return self._vectors.nearest(facts["version"], vector, limit, where)
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of those given passages that exist, by id."""
+        return self._vectors.of(ids) if ids else {}
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return those of the given passages that exist, in any order."""
+        query = "SELECT id, content, meta FROM passages WHERE id = ANY(:ids)"
+        return [
+            Document(id=id_, page_content=content, metadata=metadata_of(meta))
+            for start in range(0, len(ids), AT_ONCE)
+            for id_, content, meta in self._database.rows(query, ids=list(ids[start : start + AT_ONCE]))
+        ]
+
+    def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return BM25 by id, best first, 0 and up; a search of public passages knows the words of those alone."""
+        return self._words_for(where).search(question, limit, where)
+
+    def corrected(self, question: str, where: Mapping[str, str], is_word: Callable[[str], bool]) -> str:
+        """Return the question with the words of the index in place of its typing errors."""
+        return self._words_for(where).corrected(question, is_word)
+
+    def named(self, question: str, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the long documents that the question names, by id the part of the named words they are named by."""
+        return self._words_for(where).named(question)
+
+    def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
+        """Return the places of those given passages that exist, by id."""
+        return places(self._database, ids)
+
+    def documents(self) -> list[HeldDocument]:
+        """Return what is held of every document."""
+        return [HeldDocument(*row) for row in self._database.rows(DOCUMENTS)]
+
+    def chunks_of(self, document: str) -> list[str]:
+        """Return the ids of a document's passages, in order; empty where it is unknown."""
+        rows = self._database.rows("SELECT id FROM passages WHERE doc_id = :id ORDER BY number", id=document)
+        return [id_ for (id_,) in rows]
+
+    def sources(self) -> dict[Source, float]:
+        """Return the sources of the documents, with the time when each was last written, in seconds since 1970."""
+        rows = self._database.rows("SELECT doc_id, root, path, written FROM sources ORDER BY doc_id")
+        return {Source(*source): written for *source, written in rows}
+
+    def scopes(self) -> dict[str, str | None]:
+        """Return the text of the scope file of each folder that was ingested; None where it has none."""
+        scopes: dict[str, str | None] = json.loads(self._database.fact("scopes") or "{}")
+        return scopes
+
+    def searched_by(self) -> str:
+        """Return in words what searches the vectors."""
+        rows = self._database.rows("SELECT id FROM passages LIMIT 1")
+        vectors = self.vectors([rows[0][0]]) if rows else {}
+        return self._vectors.searched_by(self.version or "", len(next(iter(vectors.values()), ())) or 1)
+
+    def _words_for(self, where: Mapping[str, str]) -> Words:
+        return self._public_words if where.get("audience") == "public" else self._words

@@ -1,0 +1,282 @@
+"""The vectors of passages and their neighbours: compared one by one, in pgvector, or by an index that follows."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.ledger.database import Database
+from app.ledger.words import FILTERED, condition
+from chains.errors import ConfigurationError
+from chains.logs import get_logger
+
+log = get_logger(__name__)
+
+# So many are compared one by one in some milliseconds: a command that answers one question needs no other index.
+FEW = 20_000
+AT_ONCE = 2000
+
+
+class Entry(NamedTuple):
+    """A passage's id, its vector, and the values that a search may ask for."""
+
+    id: str
+    vector: NDArray[np.float32]
+    where: Mapping[str, str]
+
+
+class VectorIndex(Protocol):
+    """A second index of the ledger's vectors, which follows it: what it lacks is put in from the ledger's rows.
+
+    Whatever a method raises, questions are answered by the ledger's own vectors, and it is filled again later.
+    """
+
+    @property
+    def place(self) -> str:
+        """Return where it is, for messages: `chroma in storage/chroma`."""
+
+    def nearest(
+        self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
+    ) -> dict[str, float] | None:
+        """Return the similarities of the nearest passages by id, the nearest first; None if it has another version."""
+
+    def fill(self, version: str, ids: Sequence[str], read: Callable[[Sequence[str]], Iterable[Entry]]) -> None:
+        """Bring it to this version: delete what is not among the ids, and add what it lacks, in portions."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class Vectors:
+    """Searches the ledger's vectors; `follower` is asked where this process serves, or where there are many.
+
+    Attributes:
+        serves: whether this process answers many questions, so that the follower is worth opening and filling.
+    """
+
+    def __init__(self, database: Database, follower: Callable[[], VectorIndex | None]) -> None:
+        self._database, self._make_follower = database, follower
+        self.serves = False
+        self._matrix: tuple[str, _Matrix] | None = None
+        self._few: dict[tuple[Any, ...], bool] = {}
+        self._filling = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._failed: tuple[str, str] | None = None  # A version, and why the follower could not be filled with it.
+
+    @cached_property
+    def follower(self) -> VectorIndex | None:
+        """Return the second index; its package is imported when it is first asked, one question does without."""
+        return None if self._database.dialect == "postgresql" else self._make_follower()
+
+    def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the similarities of the passages nearest to `vector` by id, the nearest first."""
+        if self._database.dialect == "postgresql":
+            return self._by_pgvector(version, vector, limit, where)
+        if self._follows():
+            found = self._by_follower(version, vector, limit, where)
+            if found is not None:
+                self._matrix = None
+                return found
+            if self.serves:
+                self._fill_beside(version)
+        return self._compared(version).nearest(vector, limit, where)
+
+    def of(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of those given passages that exist, by id."""
+        if self._database.dialect == "postgresql":
+            rows = self._database.rows(
+                "SELECT id, vector_send(vector) FROM passages WHERE id = ANY(:ids)", ids=list(ids)
+            )
+            return {id_: from_wire(vector) for id_, vector in rows}
+        rows = self._database.rows("SELECT id, vector FROM passages WHERE id = ANY(:ids)", ids=list(ids))
+        return {id_: np.frombuffer(vector, dtype="<f4") for id_, vector in rows}
+
+    def fill(self, version: str) -> bool:
+        """Bring the follower to this version; return False where another process does so."""
+        if self.follower is None:
+            return True
+        with self._database.lock("vectors") as ours:
+            if ours:
+                ids = [id_ for (id_,) in self._database.rows("SELECT id FROM passages ORDER BY row")]
+                self.follower.fill(version, ids, self._entries)
+            return ours
+
+    def searched_by(self, version: str, dimensions: int) -> str:
+        """Return in words what searches this version, for `doctor` and readiness."""
+        if self._database.dialect == "postgresql":
+            return "pgvector"
+        if not self._follows() or self.follower is None:
+            return "exact search"
+        try:
+            if self.follower.nearest(version, [1.0] + [0.0] * (dimensions - 1), 1, {}) is not None:
+                return self.follower.place.partition(" ")[0]
+        except Exception as error:
+            return f"exact search: {self.follower.place} fails ({type(error).__name__})"
+        reason = f" failed: {self._failed[1]}" if self._failed and self._failed[0] == version else " is not filled yet"
+        return f"exact search: {self.follower.place}{reason}"
+
+    def close(self) -> None:
+        """Wait for what is being filled, and close the follower."""
+        if thread := self._thread:
+            thread.join()
+        if (follower := self.__dict__.get("follower")) is not None:
+            follower.close()
+
+    def _follows(self) -> bool:
+        many = self.serves or self._database.rows("SELECT count(*) FROM passages")[0][0] > FEW
+        return many and self.follower is not None
+
+    def _by_follower(
+        self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
+    ) -> dict[str, float] | None:
+        assert self.follower is not None  # noqa: S101 - as `_follows` has found.
+        try:
+            return self.follower.nearest(version, vector, limit, where)
+        except Exception as error:  # Whatever it raises, down to what comes from Rust.
+            self._warn(version, error)
+            return None
+
+    def _fill_beside(self, version: str) -> None:
+        """Fill the follower in a thread, once for each version."""
+        with self._filling:
+            if (self._failed and self._failed[0] == version) or (self._thread and self._thread.is_alive()):
+                return
+            self._thread = threading.Thread(target=self._try_to_fill, args=[version], name="fill", daemon=True)
+            self._thread.start()
+
+    def _try_to_fill(self, version: str) -> None:
+        try:
+            self.fill(version)
+        except Exception as error:  # Questions are answered without it.
+            self._warn(version, error)
+
+    def _warn(self, version: str, error: Exception) -> None:
+        if self._failed is None or self._failed[0] != version:
+            log.warning("exact_search", index=getattr(self.follower, "place", ""), reason=str(error)[:200])
+        self._failed = version, str(error).partition("\n")[0] or type(error).__name__
+
+    def _entries(self, ids: Sequence[str]) -> Iterable[Entry]:
+        query = f"SELECT id, vector, {', '.join(FILTERED)} FROM passages WHERE id = ANY(:ids)"
+        for start in range(0, len(ids), AT_ONCE):
+            for id_, vector, *values in self._database.rows(query, ids=list(ids[start : start + AT_ONCE])):
+                where = {name: value for name, value in zip(FILTERED, values, strict=True) if value is not None}
+                yield Entry(id_, np.frombuffer(vector, dtype="<f4"), where)
+
+    def _compared(self, version: str) -> "_Matrix":
+        current = self._matrix
+        if current is None or current[0] != version:
+            query = f"SELECT id, vector, {', '.join(FILTERED)} FROM passages ORDER BY row"
+            self._matrix = current = version, _Matrix(self._database.rows(query))
+        return current[1]
+
+    def _by_pgvector(
+        self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
+    ) -> dict[str, float]:
+        rows: Sequence[Any] = ()
+        values = {"vector": str([float(value) for value in vector]), "limit": limit, **where}
+        if not (where and self._leaves_few(version, where)):
+            indexed = f"CAST(vector AS halfvec({len(vector)}))"
+            query = NEAREST.format(indexed=indexed, dimensions=len(vector), where=condition(where))
+            rows = self._database.rows(query, **values)
+        if where and len(rows) < limit:
+            rows = self._database.rows(NEAREST_OF_FEW.format(where=condition(where)), **values)
+        return {id_: min(1.0, max(0.0, similarity)) for id_, similarity in rows}
+
+    def _leaves_few(self, version: str, where: Mapping[str, str]) -> bool:
+        """Return whether a filter lets through so few that each is compared: an index would go through many others."""
+        key = (version, *sorted(where.items()))
+        if key not in self._few:
+            if len(self._few) > MOST_REMEMBERED:
+                self._few.clear()
+            query = f"SELECT count(*) FROM (SELECT FROM passages WHERE {condition(where)} LIMIT {FEW}) AS allowed"
+            self._few[key] = self._database.rows(query, **where)[0][0] < FEW
+        return self._few[key]
+
+
+MOST_REMEMBERED = 1000  # Filters: callers may name any category.
+NEAREST = """
+SELECT id, 1 - (vector <=> CAST(:vector AS vector)) AS similarity FROM (
+    SELECT id, vector FROM passages WHERE vector_dims(vector) = {dimensions} AND {where}
+    ORDER BY {indexed} <=> CAST(:vector AS halfvec({dimensions})) LIMIT :limit
+) AS near ORDER BY similarity DESC
+"""
+NEAREST_OF_FEW = """
+WITH allowed AS MATERIALIZED (SELECT id, vector FROM passages WHERE {where})
+SELECT id, 1 - (vector <=> CAST(:vector AS vector)) AS similarity FROM allowed ORDER BY similarity DESC LIMIT :limit
+"""
+# Most dimensions that pgvector indexes. It does so as numbers of 16 bits: half the memory to build and to search.
+MOST_DIMENSIONS = 4000
+# How many neighbours are compared for each vector that is put in: with the usual 64, a search of 100,000 passages
+# misses 35 in 1,000 of the true neighbours, with 200 it misses 13.
+BUILD_BREADTH = 200
+
+
+def index_vectors(database: Database, dimensions: int) -> None:
+    """Make the index of vectors of so many dimensions in PostgreSQL, and drop those of others.
+
+    Raises:
+        ConfigurationError: there are too many.
+    """
+    if database.dialect != "postgresql":
+        return
+    if dimensions > MOST_DIMENSIONS:
+        msg = (
+            f"PostgreSQL indexes vectors of {MOST_DIMENSIONS} dimensions at most, not {dimensions}; set EMBEDDING_MODEL"
+        )
+        raise ConfigurationError(msg)
+    name = f"vectors_{dimensions}"
+    database.run(
+        f"CREATE INDEX IF NOT EXISTS {name} ON passages USING hnsw "
+        f"((CAST(vector AS halfvec({dimensions}))) halfvec_cosine_ops) WITH (ef_construction = {BUILD_BREADTH}) "
+        f"WHERE vector_dims(vector) = {dimensions}"
+    )
+    others = "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
+    for (other,) in database.rows(others):
+        if other != name:
+            database.run(f"DROP INDEX {other}")
+
+
+def to_wire(vector: NDArray[np.float32]) -> bytes:
+    """Return a vector as pgvector receives it: two numbers of 16 bits, then its values, all big-endian."""
+    return len(vector).to_bytes(2, "big") + b"\0\0" + vector.astype(">f4").tobytes()
+
+
+def from_wire(vector: bytes) -> NDArray[np.float32]:
+    """Return the vector that pgvector sends in the same form."""
+    return np.frombuffer(vector, dtype=">f4", offset=4).astype(np.float32)
+
+
+class _Matrix:
+    """All vectors of one version in memory."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._ids = [row[0] for row in rows]
+        self._vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), -1)
+        lengths = np.linalg.norm(self._vectors, axis=1)
+        self._lengths = np.where(lengths == 0, 1, lengths)
+        self._values = {name: [row[place] for row in rows] for place, name in enumerate(FILTERED, start=2)}
+        self._masks: dict[tuple[str, str], NDArray[np.bool_]] = {}
+
+    def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        if not self._ids:
+            return {}
+        asked = np.asarray(vector, dtype=np.float32)
+        scores = np.clip(self._vectors @ asked / (self._lengths * (np.linalg.norm(asked) or 1)), 0.0, 1.0)
+        for name, value in where.items():
+            scores = np.where(self._mask(name, value), scores, -1)
+        count = min(limit, len(scores))
+        # Of equal scores the first row is taken, whichever half of the numbers a partition puts it in.
+        least = np.partition(scores, len(scores) - count)[len(scores) - count] if count else 0
+        near = np.flatnonzero((scores >= least) & (scores >= 0))
+        best = near[np.argsort(-scores[near], kind="stable")][:count]
+        return {self._ids[place]: float(scores[place]) for place in best}
+
+    def _mask(self, name: str, value: str) -> NDArray[np.bool_]:
+        if (name, value) not in self._masks:
+            if len(self._masks) > MOST_REMEMBERED:
+                self._masks.clear()
+            self._masks[name, value] = np.array([each == value for each in self._values[name]], dtype=bool)
+        return self._masks[name, value]

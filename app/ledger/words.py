@@ -1,0 +1,355 @@
+"""The words of passages: FTS5 tables in SQLite, terms and postings in PostgreSQL; BM25 of both is the same.
+
+A question is searched by its rarest words, with its typing errors put right; long documents are found by their names.
+"""
+
+import json
+import re
+import sqlite3
+import threading
+from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import chain
+from math import log
+from typing import Any, Final, NamedTuple, TypeVar
+
+from app.ledger.database import Database
+from app.ledger.schema import TOKENIZER
+from chains.ports import ChunkPlace
+from chains.text.words import one_error_away, plain_words, searchable, stem, word_set
+
+# Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
+STOP_WORDS = word_set("""
+    a about am an and any are as at be been but by can could did do does for from had has have he her him his how i
+    if in into is it its may me might must my no not of on or our out over per shall she should so such than that
+    the their them then there these they this those to under up us was we were what when where which who whom why
+    will with would you your
+    """)
+# Shorter stems have too many neighbours to tell a typing error from another word.
+SHORTEST_CORRECTED = 5
+# Shorter parts of a word are rarely words: "cut" and "off" are, "on" and "e" are not.
+SHORTEST_APART = 3
+# A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
+MOST_CORRECTED = 5
+# Stems that are one error apart may be of different words ("pagination", "pain"); below this ratio the words are.
+ALIKE = 0.75
+# A document of so many passages is long, a report or a manual: it is asked about by its name.
+LONG = 100
+# A word is a name of the long documents whose titles hold it where they have such a part of all its passages.
+OWN = 0.8
+# About how many matches a search reads: it leaves out frequent words once they would exceed it.
+BUDGET = 5000
+# Words that are remembered: a question may hold any.
+MOST_REMEMBERED = 10_000
+_WORD: Final = re.compile(r"[^\W_]+")
+
+PLACES = """
+SELECT id, doc_id, number, passages.section, text FROM passages JOIN words ON words.rowid = row WHERE id = ANY(:ids)
+"""
+LONG_DOCUMENTS = f"""
+SELECT long.doc_id, size, meta FROM (
+    SELECT doc_id, count(*) AS size, min(number) AS low FROM passages
+    WHERE {{shown}} GROUP BY doc_id HAVING count(*) >= {LONG}
+) AS long JOIN passages ON passages.doc_id = long.doc_id AND passages.number = low
+"""
+FILTERED = ("audience", "category", "jurisdiction")
+
+
+def condition(where: Mapping[str, str]) -> str:
+    """Return the condition on `passages` that the values of these names have to be met."""
+    return " AND ".join(f"{name} = :{name}" for name in FILTERED if name in where) or "1 = 1"
+
+
+class LongDocument(NamedTuple):
+    """A document of many passages: its id, the number of its passages, and the words of its title."""
+
+    id: str
+    passages: int
+    words: frozenset[str]
+
+
+class Words(ABC):
+    """The words of all passages, or of the public ones alone, as one version of the index has them."""
+
+    def __init__(self, database: Database, *, public: bool) -> None:
+        self._database, self._public = database, public
+        self._frequencies: dict[str, int] = {}  # The number of passages that hold a word.
+        self._nearest: dict[str, str | None] = {}
+        self._long: list[LongDocument] | None = None
+
+    @abstractmethod
+    def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
+        """Return ids with BM25 of these words, best first."""
+
+    @abstractmethod
+    def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Return the number of passages that hold each word, or phrase; 0 for one that none does."""
+
+    @abstractmethod
+    def _example(self, stems: list[str]) -> str:
+        """Return the text of a passage that holds the most frequent of the stems; empty where none is known."""
+
+    def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return BM25 by passage, best first; empty when no word of the question is known.
+
+        The rarest words are searched for, as many as match about `BUDGET` times, and the rarest that is known always.
+        """
+        words = words_of(question)
+        counts = self.frequencies(words)
+        chosen: list[str] = []
+        spent = 0
+        for frequency, word in sorted((counts[word], word) for word in words):
+            if not spent or spent + frequency <= BUDGET:
+                chosen.append(word)
+                spent += frequency
+        return dict(map(tuple, self.best(chosen, limit, where))) if spent else {}
+
+    def corrected(self, question: str, is_word: Callable[[str], bool]) -> str:
+        """Return the question with the known words in place of those that differ from them by a typing error.
+
+        A word that no passage holds is two words where some passage holds those side by side: "cutoff" is "cut off".
+        Else a word that `is_word` knows stays as it is.
+        """
+        words = words_of(question)
+        counts = self.frequencies(words)
+        unknown = [
+            word for word in words if word.isalpha() and not counts[word] and len(stem(word)) >= SHORTEST_CORRECTED
+        ]
+        meant = {word: apart for word in unknown[:MOST_CORRECTED] if (apart := self._apart(word))}
+        mistyped = [word for word in unknown if word not in meant and not is_word(word)]
+        meant |= {word: near for word in mistyped[:MOST_CORRECTED] if (near := self._known_neighbour(word))}
+        return _WORD.sub(lambda match: meant.get(match[0].lower(), match[0]), question) if meant else question
+
+    def named(self, question: str) -> dict[str, float]:
+        """Return the long documents that the question names: by id the part of the named words that their titles hold.
+
+        A rare word counts for more than one of many titles. Nothing is returned where no word of the question is a
+        name, as "Pfizer" is of the reports whose titles hold it, or where all long documents have the same names.
+        """
+        documents = self._long_documents()
+        holders = {word: [each for each in documents if word in each.words] for word in words_of(question)}
+        telling = {word: holding for word, holding in holders.items() if 0 < len(holding) < len(documents)}
+        counts = self.frequencies(list(telling))
+        if not any(sum(each.passages for each in holding) >= OWN * counts[word] for word, holding in telling.items()):
+            return {}
+        weights = {word: log(1 + len(documents) / len(holding)) for word, holding in telling.items()}
+        total = sum(weights.values())
+        shares = {each.id: sum(weights[word] for word in each.words & weights.keys()) / total for each in documents}
+        return {id_: share for id_, share in shares.items() if share}
+
+    def frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """Return the number of passages that hold each word, or phrase; 0 for one that none does."""
+        return _remembered(self._frequencies, words, self._counted)
+
+    def _apart(self, word: str) -> str | None:
+        """Return the two words that a word is written from, if a passage holds them side by side."""
+        pairs = [f"{word[:at]} {word[at:]}" for at in range(SHORTEST_APART, len(word) - SHORTEST_APART + 1)]
+        return next((pair for pair, count in self.frequencies(pairs).items() if count), None)
+
+    def _known_neighbour(self, word: str) -> str | None:
+        """Return a known word whose stem is one typing error away, of several that which most passages hold."""
+        known = self._nearest
+        if word not in known:
+            text = self._example(sorted(one_error_away(stem(word))))
+            known[word] = next(iter(get_close_matches(word, sorted(set(plain_words(text))), 1, ALIKE)), None)
+        return known[word]
+
+    def _long_documents(self) -> list[LongDocument]:
+        if self._long is None:
+            shown = "audience = 'public'" if self._public else "1 = 1"
+            rows = self._database.rows(LONG_DOCUMENTS.format(shown=shown))
+            self._long = [
+                LongDocument(id_, size, frozenset(words_of(str(metadata_of(meta).get("title") or ""))))
+                for id_, size, meta in rows
+            ]
+        return self._long
+
+
+def words_of(question: str) -> list[str]:
+    """Return the distinct words that are not stop words, or all words if there are no others."""
+    words = list(dict.fromkeys(plain_words(searchable(question))))
+    return [word for word in words if word not in STOP_WORDS] or words
+
+
+def metadata_of(column: Any) -> dict[str, Any]:
+    """Return metadata from its column: PostgreSQL's driver has read it, SQLite's has not."""
+    metadata: dict[str, Any] = json.loads(column) if isinstance(column, str) else column
+    return metadata
+
+
+def places(database: Database, ids: Sequence[str]) -> dict[str, ChunkPlace]:
+    """Return the places of those given passages that exist, by id."""
+    return {id_: ChunkPlace(*place) for id_, *place in database.rows(PLACES, ids=list(ids))}
+
+
+BEST = """
+SELECT id, -score FROM (
+    SELECT rowid AS found, bm25({words}) AS score FROM {words} WHERE {words} MATCH :match ORDER BY score LIMIT :limit
+) JOIN passages ON row = found ORDER BY score
+"""
+BEST_WHERE = """
+SELECT id, -bm25({words}) AS score FROM {words} JOIN passages ON row = {words}.rowid
+WHERE {words} MATCH :match AND {where} ORDER BY score DESC LIMIT :limit
+"""
+FREQUENCIES = """
+SELECT value, (SELECT count(*) FROM {words} WHERE {words} MATCH '"' || value || '"') FROM json_each(:asked)
+"""
+NEAREST = "SELECT term FROM {words}_terms WHERE term = ANY(:stems) ORDER BY doc DESC, term LIMIT 1"
+EXAMPLE = "SELECT title || ' ' || section || ' ' || text FROM {words} WHERE {words} MATCH :match LIMIT 1"
+
+
+class FtsWords(Words):
+    """The words in a table of FTS5."""
+
+    def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
+        """Return ids with BM25 of these words, best first."""
+        match = " OR ".join(f'"{word}"' for word in words)
+        query = BEST_WHERE if where else BEST
+        return self._rows(query, match=match, limit=limit, where=condition(where), **where)
+
+    def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
+        return dict(map(tuple, self._rows(FREQUENCIES, asked=list(words))))
+
+    def _example(self, stems: list[str]) -> str:
+        for (term,) in self._rows(NEAREST, stems=stems):
+            for (text,) in self._rows(EXAMPLE, match=f'"{term}"'):
+                return str(text)
+        return ""
+
+    def _rows(self, query: str, *, where: str = "", **values: Any) -> Sequence[Any]:
+        table = "public_words" if self._public else "words"
+        return self._database.rows(query.format(words=table, where=where), **values)
+
+
+# As FTS5 has them.
+K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
+SCORED = f"""
+SELECT posting.passage, sum(asked.weight * posting.count * {K1 + 1}
+    / (posting.count + {K1} * ({1 - B} + {B} * posting.tokens / CAST(:average AS float8)))) AS score
+FROM unnest(CAST(:terms AS integer[]), CAST(:weights AS float8[])) AS asked (term, weight)
+JOIN postings AS posting ON posting.term = asked.term GROUP BY posting.passage
+"""
+SCORED_BEST = f"""
+SELECT id, best.score FROM ({SCORED} ORDER BY score DESC LIMIT :limit) AS best
+JOIN passages ON row = best.passage ORDER BY best.score DESC, id
+"""
+SCORED_WHERE = f"""
+SELECT id, best.score FROM ({SCORED}) AS best
+JOIN passages ON row = best.passage WHERE {{where}} ORDER BY best.score DESC, id LIMIT :limit
+"""
+TERMS = "SELECT term, number, {count} FROM terms WHERE term = ANY(:terms) AND {count} > 0"
+MOST_FREQUENT = "SELECT number FROM terms WHERE term = ANY(:stems) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1"
+HOLDER = """
+SELECT text FROM postings AS posting JOIN words ON words.rowid = posting.passage JOIN passages ON row = posting.passage
+WHERE posting.term = :term AND {shown} ORDER BY row LIMIT 1
+"""
+SIDE_BY_SIDE = """
+SELECT count(*) FROM postings AS first JOIN postings AS second ON second.passage = first.passage
+JOIN words ON words.rowid = first.passage JOIN passages ON row = first.passage
+WHERE first.term = :first AND second.term = :second AND text ~* :beside AND {shown}
+"""
+SIZE = """
+SELECT count(*), coalesce(sum(tokens), 0) FROM words JOIN passages ON row = words.rowid WHERE {shown}
+"""
+
+
+class PostingsWords(Words):
+    """The words in tables of terms and postings."""
+
+    def __init__(self, database: Database, *, public: bool) -> None:
+        super().__init__(database, public=public)
+        self._count = "public_passages" if public else "passages"
+        self._shown = "audience = 'public'" if public else "1 = 1"
+        self._names: dict[str, list[str]] = {}  # The terms of a word: it may be several, or none.
+        self._terms: dict[str, tuple[int, int]] = {}  # Their numbers, and the number of passages that hold them.
+        self._size: tuple[int, float] | None = None
+
+    def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
+        """Return ids with BM25 of these words, best first."""
+        if self._size is None:
+            [[passages, tokens]] = self._database.rows(SIZE.format(shown=self._shown))
+            self._size = int(passages), float(tokens) / passages if passages else 1.0
+        passages, average = self._size
+        weights: defaultdict[int, float] = defaultdict(float)
+        for word in words:
+            for number, count in self._terms_of([word])[word]:
+                if count:
+                    weights[number] += max(LEAST_IDF, log((passages - count + 0.5) / (count + 0.5)))
+        query = (SCORED_WHERE if where else SCORED_BEST).format(where=condition(where))
+        values = {"terms": list(weights), "weights": list(weights.values()), "average": average, "limit": limit}
+        return self._database.rows(query, **values, **where) if weights else ()
+
+    def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
+        terms = self._terms_of(words)
+        counts = {word: min((count for _, count in terms[word]), default=0) for word in words}
+        for pair in (word for word, count in counts.items() if count and " " in word):
+            numbers = [number for number, _ in terms[pair]]
+            beside = r"\m" + r"\w*\W+".join(pair.split())
+            query = SIDE_BY_SIDE.format(shown=self._shown)
+            counts[pair] = self._database.rows(query, first=numbers[0], second=numbers[-1], beside=beside)[0][0]
+        return counts
+
+    def _example(self, stems: list[str]) -> str:
+        for (number,) in self._database.rows(MOST_FREQUENT.format(count=self._count), stems=stems):
+            for (text,) in self._database.rows(HOLDER.format(shown=self._shown), term=number):
+                return str(text)
+        return ""
+
+    def _terms_of(self, words: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
+        names = _remembered(
+            self._names, words, lambda new: dict(zip(new, map(list, TERMS_OF.counts(new)), strict=True))
+        )
+        terms = _remembered(self._terms, sorted({*chain.from_iterable(names.values())}), self._read)
+        return {word: [terms[name] for name in names[word]] for word in words}
+
+    def _read(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+        rows = self._database.rows(TERMS.format(count=self._count), terms=list(names))
+        return dict.fromkeys(names, (0, 0)) | {name: (number, count) for name, number, count in rows}
+
+
+Value = TypeVar("Value")
+
+
+def _remembered(
+    memory: dict[str, Value], names: Sequence[str], read: Callable[[Sequence[str]], Mapping[str, Value]]
+) -> dict[str, Value]:
+    """Return the values by name, reading those that are not in the memory, which another thread may clear."""
+    if len(memory) > MOST_REMEMBERED:
+        memory.clear()
+    values = {name: value for name in names if (value := memory.get(name)) is not None}
+    if new := [name for name in names if name not in values]:
+        fresh = read(new)
+        memory.update(fresh)
+        values |= fresh
+    return values
+
+
+class Terms:
+    """Counts the terms of texts in an FTS5 table in memory, so that both dialects hold the same; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def counts(self, texts: Sequence[str]) -> list[Counter[str]]:
+        """Return how often each text holds each of its terms."""
+        counted: list[Counter[str]] = [Counter() for _ in texts]
+        with self._lock:
+            if self._connection is None:
+                self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+                self._connection.executescript(
+                    f"CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = '{TOKENIZER}');"
+                    "CREATE VIRTUAL TABLE tokens USING fts5vocab(texts, 'instance');"
+                )
+            run = self._connection
+            run.execute("DELETE FROM texts")
+            rows = ((place, text.replace("\0", " ")) for place, text in enumerate(texts, start=1))
+            run.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
+            for term, place, count in run.execute("SELECT term, doc, count(*) FROM tokens GROUP BY 1, 2"):
+                counted[place - 1][term] = count
+        return counted
+
+
+TERMS_OF: Final = Terms()

@@ -1,1 +1,0 @@
-"""PostgreSQL with pgvector: index, conversations, waiting events."""

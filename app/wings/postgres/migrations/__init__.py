@@ -1,1 +1,0 @@
-"""The schema of the database, changed step by step by alembic."""

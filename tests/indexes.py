@@ -1,0 +1,67 @@
+"""An index in a ledger, for tests: passages are put into it under names, without files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langchain_core.documents import Document
+
+from app.ledger.connect import open_database
+from app.ledger.database import Database
+from app.ledger.index import PassageIndex
+from app.ledger.passages import Passages, Recipe
+from app.ledger.rows import Row
+from app.ledger.vectors import VectorIndex
+from chains.ingestion.writing import Change
+from tests.fakes import WordEmbeddings
+
+
+def fields(chunk: Document) -> tuple[str, str, str]:
+    return chunk.metadata.get("title", ""), "", chunk.page_content
+
+
+def index_in(
+    database: Database,
+    *,
+    model: str = "words",
+    dimensions: int = 256,
+    follower: Callable[[], VectorIndex | None] = lambda: None,
+) -> PassageIndex:
+    recipe = Recipe(WordEmbeddings(dimensions), model, lambda chunk: chunk.page_content, fields)
+    return PassageIndex(database, recipe, follower)
+
+
+def put(index: PassageIndex, chunks: Mapping[str, Document], *, stale: Sequence[str] = (), reset: bool = False) -> None:
+    """Add passages, in place of those with their ids, and delete stale ones."""
+    vectors = index.recipe.embeddings.embed_documents([chunk.page_content for chunk in chunks.values()])
+    rows = [
+        Row(id_, chunk, np.array(vector, dtype=np.float32))
+        for (id_, chunk), vector in zip(chunks.items(), vectors, strict=True)
+    ]
+    with index.locked():
+        index.publish(Change(reset=reset, stale={*stale, *chunks}), rows)
+
+
+class Shelves:
+    """An index that is opened anew for every question."""
+
+    def __init__(self, database: Database) -> None:
+        self.index = index_in(database)
+
+    def add(self, ids: Sequence[str], chunks: Sequence[Document]) -> None:
+        put(self.index, dict(zip(ids, chunks, strict=True)))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        put(self.index, {}, stale=ids)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.index.open(), name)
+
+
+def shelves(folder: Path) -> Shelves:
+    return Shelves(open_database(folder / "shelves.sqlite3", collection="kb"))
+
+
+def opened(database: Database) -> Passages:
+    return index_in(database).open()

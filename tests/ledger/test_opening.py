@@ -1,0 +1,100 @@
+"""The tables of the ledger are made when it is first used, by one of all who find none."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from app.ledger.connect import open_database, schema_of
+from app.ledger.database import Database
+from app.settings import load_settings
+from app.wiring.ledger import ledger_of
+from chains.errors import ConfigurationError, VectorStoreError
+
+
+def facts(database: Database) -> dict[str, str]:
+    with database.reading() as connection:
+        return dict(map(tuple, connection.exec_driver_sql("SELECT name, value FROM facts")))
+
+
+def test_tables_are_made_on_first_use(database: Database) -> None:
+    assert facts(database) == {"schema": "1"}
+
+
+def test_many_who_find_no_tables_make_them_once(address: str | None, file: Path) -> None:
+    opened = [open_database(file, address, collection="kb", pool_size=1) for _ in range(6)]
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(facts, opened)) == [{"schema": "1"}] * 6
+
+
+def test_tables_of_a_later_version_are_refused(database: Database) -> None:
+    with database.changing() as connection:
+        connection.exec_driver_sql("UPDATE facts SET value = '99'")
+    database.close()
+    with pytest.raises(ConfigurationError, match="version 99, not 1; install a later version"):
+        facts(database)
+
+
+def test_a_failed_change_leaves_nothing(database: Database) -> None:
+    def change() -> None:
+        with database.changing():
+            database.state("a", "b")
+            database.run("DELETE FROM nowhere")
+
+    with pytest.raises(VectorStoreError):
+        change()
+    assert "a" not in facts(database)
+
+
+def test_a_change_is_seen_as_a_whole_or_not_at_all(database: Database, address: str | None, file: Path) -> None:
+    other = open_database(file, address, collection="kb")
+    with other.reading() as reader:
+        before = reader.exec_driver_sql("SELECT count(*) FROM facts").scalar()
+        with database.changing() as connection:
+            connection.exec_driver_sql("INSERT INTO facts (name, value) VALUES ('a', 'b')")
+        assert reader.exec_driver_sql("SELECT count(*) FROM facts").scalar() == before
+    assert facts(other)["a"] == "b"
+
+
+def test_a_lock_has_one_holder(database: Database, address: str | None, file: Path) -> None:
+    other = open_database(file, address, collection="kb")
+    with database.lock("ingest") as ours, other.lock("ingest") as theirs, other.lock("fetch") as another:
+        assert (ours, theirs, another) == (True, False, True)
+    with other.lock("ingest") as theirs:
+        assert theirs
+
+
+def test_a_statement_that_fails_says_where(database: Database) -> None:
+    with pytest.raises(VectorStoreError, match="nowhere"), database.reading() as connection:
+        connection.exec_driver_sql("SELECT * FROM nowhere")
+
+
+def test_a_file_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "a.sqlite3", collection="kb")
+    with database.changing() as connection:
+        connection.exec_driver_sql("INSERT INTO facts (name, value) VALUES ('a', 'b')")
+    for path in tmp_path.glob("a.sqlite3*"):
+        path.unlink()
+    assert "a" not in facts(database)
+
+
+def test_a_folder_that_only_reads_is_read(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "a.sqlite3", collection="kb")
+    with database.changing() as connection:
+        connection.exec_driver_sql("INSERT INTO facts (name, value) VALUES ('a', 'b')")
+    database.scrub()
+    database.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.sqlite3"]
+
+
+def test_long_names_of_collections_are_told_apart() -> None:
+    assert schema_of("kb") == "waypoint_kb"
+    assert schema_of("a" * 100) != schema_of("a" * 101)
+    assert len(schema_of("a" * 500)) <= 63
+
+
+def test_settings_have_one_ledger_each(tmp_path: Path) -> None:
+    first, second = (load_settings(chroma_path=tmp_path / name) for name in ("a", "b"))
+    assert ledger_of(first) is ledger_of(first)
+    assert ledger_of(first) is not ledger_of(second)
+    assert ledger_of(first).place == str(tmp_path / "a" / "waypoint_kb.ledger.sqlite3")

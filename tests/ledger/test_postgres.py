@@ -1,0 +1,171 @@
+"""What a database refuses or loses is told with what to do about it, and costs nothing that was committed."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from langchain_core.documents import Document
+
+from app.ledger import postgres as ledger_postgres
+from app.ledger.connect import open_database
+from chains.errors import ConfigurationError, VectorStoreError
+from tests.fakes import WordEmbeddings
+from tests.indexes import index_in, put
+from tests.postgres import PASSWORD
+
+pytestmark = pytest.mark.service
+
+
+def open_index(url, collection="shelf", *, pool_size=5, timeout_s=30.0):
+    return index_in(open_database(Path(), url, collection=collection, pool_size=pool_size, timeout_s=timeout_s))
+
+
+def add(index, name):
+    put(index, {name: Document(name)})
+
+
+def ids(index):
+    return [id_ for document in index.open().documents() for id_ in index.open().chunks_of(document.doc_id)]
+
+
+def execute(url, *statements):
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@contextmanager
+def refused(told, kind=VectorStoreError):
+    with pytest.raises(kind, match=told) as caught:
+        yield
+    assert PASSWORD not in str(caught.value)
+    assert "wrong" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"password": "wrong"}, "password authentication failed.*check user and password in DATABASE_URL"),
+        ({"user": "nobody"}, "check user and password in DATABASE_URL"),
+        ({"database": "nowhere"}, "does not exist.*create the database"),
+    ],
+)
+def test_a_refused_connection_says_what_to_check_and_not_the_password(postgres_server, options, told):
+    with refused(told):
+        open_index(postgres_server.url(**options)).open()
+
+
+def test_a_server_that_is_not_there_is_named_by_host_and_port():
+    with refused(r"127\.0\.0\.1:9/name.*check that the server runs and that DATABASE_URL leads to it"):
+        open_index(f"postgresql://user:{PASSWORD}@127.0.0.1:9/name").open()
+
+
+@pytest.mark.parametrize("url", ["postgres", "postgresql://u:s3cret@h:port/name", "s3cret", "mysql://u:s3cret@h/n"])
+def test_what_is_no_address_is_refused_and_not_shown(url):
+    with refused("DATABASE_URL|DATABASE_URL leads", (ConfigurationError, VectorStoreError)):
+        open_index(url, timeout_s=2).open()
+
+
+def test_a_server_that_starts_again_is_found_again(postgres_server, database_url, collection):
+    index = open_index(database_url, collection)
+    add(index, "a")
+    postgres_server.stop()
+    try:
+        with refused("check that the server runs|ended the connection"):
+            ids(index)
+    finally:
+        postgres_server.start()
+    assert ids(index) == ["a"]
+
+
+def test_an_ingestion_that_loses_its_connection_undoes_what_is_not_committed(database_url, collection, monkeypatch):
+    index = open_index(database_url, collection)
+    add(index, "a")
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "_write_sources", lambda *_: execute(database_url, cut))
+        with refused("what was not committed is undone"):
+            add(index, "b")
+
+    assert ids(index) == ["a"]
+    add(index, "d")
+    assert sorted(ids(index)) == ["a", "d"]
+
+
+def test_a_side_that_vanished_is_given_up_after_a_minute_or_as_the_address_says(database_url):
+    address = f"{database_url}?keepalives_idle=7&connect_timeout=5"
+    with open_database(Path(), address, collection="kb").reading() as connection:
+        names = ("tcp_keepalives_idle", "tcp_user_timeout")
+        theirs = [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in names]
+        driver = connection.connection.driver_connection
+        assert driver
+        ours = driver.info.get_parameters()
+
+    assert theirs == ["30", "60000"]
+    assert (ours["keepalives_idle"], ours["connect_timeout"], ours["tcp_user_timeout"]) == ("7", "5", "60000")
+
+
+def test_a_pool_that_is_used_up_names_its_setting(database_url, collection):
+    database = open_database(Path(), database_url, collection=collection, pool_size=1, timeout_s=0.5)
+    with database.lock("ingest"), refused("all connections .* are in use; let fewer ask at once"):
+        database.fact("version")
+
+
+def test_a_server_that_has_no_connection_left_names_the_setting(postgres_server, empty_database_url):
+    execute(empty_database_url, "CREATE ROLE few LOGIN PASSWORD 's3cret' CONNECTION LIMIT 0")
+    name = empty_database_url.rpartition("/")[2]
+    with refused("too many connections.*raise max_connections of the server, or lower --workers"):
+        open_index(postgres_server.url(name, user="few")).open()
+
+
+def test_a_database_that_only_reads_answers_and_refuses_changes(empty_database_url):
+    add(open_index(empty_database_url), "a")
+    name = empty_database_url.rpartition("/")[2]
+    execute(empty_database_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    index = open_index(empty_database_url)
+
+    with refused("it only reads .*point DATABASE_URL at the primary"):
+        add(index, "b")
+    assert ids(index) == ["a"]
+    assert list(index.open().nearest(WordEmbeddings().embed_query("a"), 5, {})) == ["a"]
+
+
+def test_a_user_who_may_not_switch_pgvector_on_is_told_who_may(postgres_server, empty_database_url):
+    name = empty_database_url.rpartition("/")[2]
+    execute(
+        empty_database_url, "CREATE ROLE clerk LOGIN PASSWORD 's3cret'", f"GRANT CREATE ON DATABASE {name} TO clerk"
+    )
+    index = open_index(postgres_server.url(name, user="clerk"))
+    with refused("as an administrator run there: CREATE EXTENSION vector", ConfigurationError):
+        index.open()
+
+    execute(empty_database_url, "CREATE EXTENSION vector")
+    add(index, "a")
+    assert ids(index) == ["a"]
+
+
+def test_a_server_without_pgvector_is_told_so(empty_database_url, monkeypatch):
+    monkeypatch.setattr(ledger_postgres, "AVAILABLE", ledger_postgres.AVAILABLE.replace("vector", "absent"))
+    with refused("has no pgvector; install it there", ConfigurationError):
+        open_index(empty_database_url).open()
+
+
+def test_a_slow_statement_is_ended_with_the_setting_named(database_url):
+    database = open_database(Path(), database_url, collection="kb", timeout_s=0.2)
+    with refused("raise it, or look at the load"):
+        database.rows("SELECT pg_sleep(5)")
+
+
+def test_few_passages_are_searched_by_the_index_of_vectors_as_many_are(database_url, collection):
+    index = open_index(database_url, collection)
+    put(index, {f"{number}": Document(f"words {number}") for number in range(40)})
+    plan = index.database.rows(
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
+    )
+    assert "hnsw" in plan[0][0]
+    put(index_in(index.database, model="other", dimensions=64), {"new": Document("words")}, reset=True)
+    names = index.database.rows(
+        "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
+    )
+    assert names == [("vectors_64",)]
