@@ -23,7 +23,7 @@ import psutil
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services, sample_corpus
-from benchmarks.bench_rows import Row, cache_rows, citation_rows, ingestion
+from benchmarks.bench_rows import Row, all_chunks, cache_rows, citation_rows, ingestion
 from benchmarks.figures import ROOT, write_figures
 from benchmarks.house import installed
 from benchmarks.offline import QUESTIONS
@@ -75,7 +75,7 @@ def slow_rows(services: Services, corpus: Path, folder: Path) -> list[Row]:
 
 def quick_rows(services: Services, corpus: Path, folder: Path, asked: list[str]) -> list[Row]:
     """Return what takes seconds where few questions are asked."""
-    hybrid = HybridRetriever(store=services.store, words=services.words)
+    hybrid = HybridRetriever(store=services.store, words=services.store)
     return [
         unchanged(services, corpus),
         retrieval(services, corpus, SimilarityRetriever(store=services.store), asked, "p50 <= 5 ms"),
@@ -114,7 +114,7 @@ def unchanged(services: Services, corpus: Path) -> Row:
 def small_files(services: Services, folder: Path) -> Path:
     """Write each chunk of the index into a file of its own."""
     folder.mkdir()
-    for number, chunk in enumerate(services.store.get_by_ids(services.store.ids())):
+    for number, chunk in enumerate(all_chunks(services.store)):
         (folder / f"note{number}.txt").write_text(chunk.page_content, encoding="utf-8")
     return folder
 

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
+from app.ledger.passages import Passages
 from app.settings import load_settings
 from app.wiring import Parts, Services, sample_corpus
 from chains.citations import CiteSources
@@ -27,6 +29,12 @@ from chains.state import Context, Generated, Passage, Question
 Row = tuple[str, str, str]
 
 RUNS = 3
+
+
+def all_chunks(passages: Passages) -> list[Document]:
+    """Return the chunks of an index, document by document."""
+    ids = [id_ for held in passages.documents() for id_ in passages.chunks_of(held.doc_id)]
+    return passages.get_by_ids(ids)
 
 
 class Cost(NamedTuple):
@@ -45,7 +53,7 @@ def ingestion(services: Services, corpus: Path, folder: Path) -> Row:
         settings = services.settings.replace(chroma_path=folder / f"{corpus.name}-{number}")
         fresh = Services(settings, parts=Parts(embeddings=services.embeddings))
         ours.append(_cost(partial(fresh.ingest, [corpus])))
-        texts = [indexed_text(chunk) for chunk in fresh.store.get_by_ids(fresh.store.ids())]
+        texts = [indexed_text(chunk) for chunk in all_chunks(fresh.store)]
         bare.append(_cost(partial(services.embeddings.embed_documents, texts)))
     speed, limit = (len(texts) / statistics.median(cost.wall for cost in costs) for costs in (ours, bare))
     pairs = list(zip(ours, bare, strict=True))

@@ -200,7 +200,7 @@ def timed(desk: Desk) -> dict[str, float]:
     """Return the seconds of a check of 100,000 answers: after one document changed, and after all did."""
     quotes = [
         Quote(one.doc_id, one.doc_id, "", line)
-        for one in desk.services.index.current().words.documents()
+        for one in desk.services.index.current().documents()
         for chunk in desk.services.library.chunks(one.doc_id)
         for line in chunk.page_content.splitlines()
         if len(line) > SHORTEST

@@ -165,7 +165,7 @@ def measure(one: QuestionSet, cases: Sequence[Case], way: Mapping[str, Any], kep
 def asking(services: Services) -> Callable[[Case], list[Passage]]:
     """Return what finds the passages of a question, caches and scope gate apart."""
     settings, index = services.settings, services.index.current()
-    search = retrieve(retriever_of(settings, store=index.store, words=index.words, model=lambda: services.model))
+    search = retrieve(retriever_of(settings, store=index, words=index, model=lambda: services.model))
 
     def ask(case: Case) -> list[Passage]:
         state = Question(question=case.question, history=list(case.history))
