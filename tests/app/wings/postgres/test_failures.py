@@ -217,7 +217,7 @@ def test_the_version_that_the_program_needs_is_that_of_the_last_step():
     assert ScriptDirectory.from_config(config).get_heads() == [schema.HEAD]
 
 
-def test_a_slow_statement_is_ended_with_the_setting_named(database_url):
+def test_a_slow_statement_is_ended_and_named(database_url):
     database = Database(database_url, pool_size=1, timeout_s=0.2)
-    with refused("raise it, or look at the load"), database.transaction() as connection:
+    with refused("longer than 10 seconds; look at the load"), database.transaction() as connection:
         connection.exec_driver_sql("SELECT pg_sleep(5)")
