@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import GLOSSARY, WORD_FLOOR, Matcher, Matrix, repeats
+from app.wings.offline.matching import GLOSSARY, MISTYPED, NAME_FLOOR, WORD_FLOOR, Matcher, Matrix, repeats
 from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
@@ -269,7 +269,10 @@ class Evidence:
         is_key = len(set(keys)) == len(keys)  # Else it takes another column to tell the rows apart.
         for place in () if is_key else range(1, min(len(row.cells) for row in rows)):
             cells = [{word.key: word.weight for word in tokens(row.cells[place].text) if word.weight} for row in rows]
-            asked = [{key for key in cell if self.matcher.is_asked(key)} for cell in cells]
+            # "Chilled" is near to "frozen", and no answer where another row says "frozen".
+            is_said = any(self.matcher.is_asked(key, MISTYPED) for cell in cells for key in cell)
+            least = MISTYPED if is_said else NAME_FLOOR
+            asked = [{key for key in cell if self.matcher.is_asked(key, least)} for cell in cells]
             shares = [
                 sum(cell[key] for key in some) / max(1e-6, sum(cell.values()))
                 for cell, some in zip(cells, asked, strict=True)

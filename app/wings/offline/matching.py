@@ -113,9 +113,9 @@ class Matcher:
         """Return how strongly each text holds each term, 0-1, shape (texts, terms)."""
         return np.array([self._strengths(words_of(text)) for text in texts]).reshape(len(texts), len(self._terms))
 
-    def is_asked(self, key: str) -> bool:
-        """Return whether a word is one of the question's, or near to one."""
-        return bool(self._near[:, self._column.get(key, -1)].max(initial=0.0) >= NAME_FLOOR)
+    def is_asked(self, key: str, least: float = NAME_FLOOR) -> bool:
+        """Return whether a word is one of the question's, or as near to one."""
+        return bool(self._near[:, self._column.get(key, -1)].max(initial=0.0) >= least)
 
     def _strengths(self, words: Words) -> Matrix:
         columns = [self._column.get(key, -1) for key in words.keys]
