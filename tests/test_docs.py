@@ -35,7 +35,8 @@ METRIC = re.compile(r"`(waypoint_[a-z_]+)(?:\{[^`]*\})?`")
 MODULE = re.compile(rf"`((?:{'|'.join(PACKAGES)})(?:\.\w+)+)`")
 # Read by Make, the tests, Docker and the libraries.
 OTHERS_READ = re.compile(
-    r"REQUIRE_SERVICES|RABBITMQ_PASSWORD|COMPOSE_PROFILES|FORWARDED_ALLOW_IPS|OLLAMA_CONTEXT_LENGTH|(?:ORT|RLIMIT|OTEL|LANGSMITH)_\w+"
+    r"REQUIRE_SERVICES|CUDA_VISIBLE_DEVICES|RABBITMQ_PASSWORD|COMPOSE_PROFILES|FORWARDED_ALLOW_IPS|"
+    r"OLLAMA_CONTEXT_LENGTH|(?:ORT|RLIMIT|OTEL|LANGSMITH)_\w+"
 )
 
 
