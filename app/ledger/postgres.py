@@ -239,7 +239,7 @@ REMEDIES = {
     "3F000": "run `waypoint migrate`",
     "53300": "raise max_connections of the server, or lower --workers",
     "53": "the server is short of memory or disk; free some",
-    "57014": "it took longer than VECTOR_STORE_TIMEOUT_S; raise it, or look at the load of the server",
+    "57014": "it took longer than a question may wait; look at the load of the server",
     "57": LOST,
     "08": LOST,
 }

@@ -153,7 +153,7 @@ def test_a_server_without_pgvector_is_told_so(empty_database_url, monkeypatch):
 
 def test_a_slow_statement_is_ended_with_the_setting_named(database_url):
     database = open_database(Path(), database_url, collection="kb", timeout_s=0.2)
-    with refused("raise it, or look at the load"):
+    with refused("look at the load of the server"):
         database.rows("SELECT pg_sleep(5)")
 
 
