@@ -53,6 +53,10 @@ class Citing(Protocol):
         """Return what checks the text of a stream; None where words are shown as they come."""
 
 
+def _as_it_is(state: Contextualised) -> Contextualised:
+    return state
+
+
 class Rewrite(Runnable[Contextualised, Record]):
     """Add the message of `answer`, and its text with final markers.
 
@@ -77,7 +81,7 @@ class Rewrite(Runnable[Contextualised, Record]):
         self._answer = answer
         self._citing = citing
         self._filters = tuple(filters)
-        self._prompted = prompted or (lambda state: state)
+        self._prompted = prompted or _as_it_is  # No lambda: a chain can be pickled.
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
