@@ -242,7 +242,8 @@ JOIN passages ON row = best.passage WHERE {{where}} ORDER BY best.score DESC, id
 TERMS = "SELECT term, number, {count} FROM terms WHERE term = ANY(:terms) AND {count} > 0"
 MOST_FREQUENT = "SELECT number FROM terms WHERE term = ANY(:stems) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1"
 HOLDER = """
-SELECT text FROM postings AS posting JOIN words ON words.rowid = posting.passage JOIN passages ON row = posting.passage
+SELECT coalesce(meta ->> 'title', '') || ' ' || section || ' ' || text FROM postings AS posting
+JOIN words ON words.rowid = posting.passage JOIN passages ON row = posting.passage
 WHERE posting.term = :term AND {shown} ORDER BY row LIMIT 1
 """
 SIDE_BY_SIDE = """

@@ -2,7 +2,7 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Parts, Services
-from chains.errors import ConfigurationError
+from app.wiring.ledger import ledger_file, ledger_of
 from tests.fakes import WordEmbeddings
 
 PUBLIC = {"configurable": {"audience": "public"}}
@@ -66,24 +66,14 @@ def test_hybrid_is_the_default_and_the_settings_reach_it():
 def test_the_words_stay_in_step_with_what_is_ingested(corpus, store):
     services = make(**store)
     services.ingest([corpus])
-    assert services.words.search("nine percent", 5, {})
+    assert services.store.search("nine percent", 5, {})
 
     (corpus / "01_regulatory/gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate is eight.")
     (corpus / "02_carriers/line.md").unlink()
     services.ingest([corpus])
-    assert services.store.count() == services.words.count() == 2
-    assert not services.words.search("nine percent", 5, {})
-    assert services.words.search("eight", 5, {})
-
-
-@pytest.mark.parametrize("store", ["chroma", "memory"], indirect=True)
-def test_an_older_store_without_words_gets_them_when_it_is_opened(corpus, store):
-    services = make(**store)
-    services.ingest([corpus])
-    services.words.delete(services.store.ids())
-
-    opened = make(**store)
-    assert opened.store.count() == opened.words.count() == 3
+    assert services.store.count() == 2
+    assert not services.store.search("nine percent", 5, {})
+    assert services.store.search("eight", 5, {})
 
 
 @pytest.mark.parametrize("store", STORES, indirect=True)
@@ -92,7 +82,7 @@ def test_a_reset_rebuilds_the_store_and_the_words(corpus, store):
     services.ingest([corpus])
 
     assert services.ingest([corpus], reset=True).added == 3
-    assert services.store.count() == services.words.count() == 3
+    assert services.store.count() == 3
     assert found(services, PUBLIC) == {"01_regulatory_gst"}
 
 
@@ -103,24 +93,15 @@ def test_a_memory_store_lives_beside_its_file_and_lasts(corpus, tmp_path):
     again = make(vector_store_type="memory", memory_store_path=path)
     assert again.ingest([corpus]).unchanged == 3
     assert again.embeddings.embedded == 0
-    assert path.is_file()
+    assert (path.parent / "vectors.waypoint_kb.ledger.sqlite3").is_file()
     assert not (tmp_path / "storage").exists()
-
-
-def test_a_broken_memory_store_is_mended_by_a_reset(corpus):
-    services = make(vector_store_type="memory")
-    services.ingest([corpus])
-    services.settings.store.memory_path.write_text("{")
-
-    with pytest.raises(ConfigurationError, match="waypoint ingest --reset"):
-        make(vector_store_type="memory").store.count()
-    assert make(vector_store_type="memory").ingest([corpus], reset=True).added == 3
 
 
 def test_a_store_that_was_deleted_is_filled_again_whatever_the_records_say(corpus):
     services = make(vector_store_type="memory")
     services.ingest([corpus])
-    services.settings.store.memory_path.unlink()
+    ledger_of(services.settings).close()
+    ledger_file(services.settings).unlink()
 
     assert make(vector_store_type="memory").ingest([corpus]).added == 3
 
