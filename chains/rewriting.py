@@ -77,7 +77,7 @@ class Rewrite(Runnable[Contextualised, Record]):
         self._answer = answer
         self._citing = citing
         self._filters = tuple(filters)
-        self._prompted = prompted or (lambda state: state)
+        self._prompted = prompted or _unchanged
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
@@ -118,6 +118,10 @@ class Rewrite(Runnable[Contextualised, Record]):
         markers = self._citing.markers(state["context"]["passages"])
         gate = self._citing.gate(markers, state) if streamed else None
         return _Text([make(state) for make in self._filters], markers, gate)
+
+
+def _unchanged(state: Contextualised) -> Contextualised:  # A lambda cannot be pickled.
+    return state
 
 
 class _Text:
