@@ -10,7 +10,7 @@ import chains
 
 if TYPE_CHECKING:
     from app.settings import Settings, SettingsError, load_settings
-    from app.wiring.program import open_chain, process_query, retrieve
+    from app.wiring.program import open_chain, open_retriever, process_query, retrieve
     from chains import *  # noqa: F403 - its public names are public here too.
     from chains.errors import WaypointError
     from chains.ingestion.source import SourceText
@@ -26,6 +26,7 @@ __all__ = [
     "WaypointError",
     "load_settings",
     "open_chain",
+    "open_retriever",
     "process_query",
     "retrieve",
     "stage",
@@ -47,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _module_of(name: str) -> Any:
-    if name in {"open_chain", "process_query", "retrieve"}:
+    if name in {"open_chain", "open_retriever", "process_query", "retrieve"}:
         from app.wiring import program
 
         return program

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from chains.generation import generate
     from chains.pipeline import STAGES, build_chain
     from chains.state import Answer, Question
-    from chains.tool import as_tool
+    from chains.tool import as_search_tool, as_tool
 
 __all__ = [
     "STAGES",
     "Answer",
     "CitationMiddleware",
     "Question",
+    "as_search_tool",
     "as_tool",
     "build_chain",
     "build_graph",
@@ -59,7 +60,7 @@ __all__ = [
 _MODULES = {
     "pipeline": ("STAGES", "build_chain"),
     "state": ("Answer", "Question"),
-    "tool": ("as_tool",),
+    "tool": ("as_search_tool", "as_tool"),
     "functions": (
         *("citation_metadata", "deduplicate_citations", "extract_citations"),
         *("format_context", "passages_of", "process_citations"),

@@ -150,7 +150,8 @@ class Question(TypedDict):
     """What the chain is invoked with; only `question` is needed.
 
     `redacted` names what was taken out of the question before the chain got it. `language`, such as `id`, is that of
-    the texts that replace an answer; English where there is no translation.
+    the texts that replace an answer; English where there is no translation. `filters` narrow the documents that are
+    searched (`chains.retrieval.filters`).
     """
 
     question: str
@@ -160,6 +161,7 @@ class Question(TypedDict):
     redacted: NotRequired[list[str]]
     session_id: NotRequired[str]
     language: NotRequired[str]
+    filters: NotRequired[dict[str, Any]]
 
 
 SMALL_TALK, UNDERSPECIFIED = "small_talk", "underspecified"

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError
@@ -22,7 +23,8 @@ from chains.naming import (
     place_text,
     unsupported_sentences,
 )
-from chains.state import Answer, Citation, Outcome, Question
+from chains.retrieval import Retriever, retrieve
+from chains.state import Answer, Citation, Outcome, Passage, Question
 from chains.text.letters import one_line
 
 log = get_logger(__name__)
@@ -119,6 +121,78 @@ def as_tool(
         response_format="content_and_artifact",
         handle_tool_error=True,
         handle_validation_error=_explain,
+    )
+
+
+SEARCH_NAME = "search_documents"
+SEARCH_DESCRIPTION = (
+    "Find passages of the company's own documents. Search again in other words, or without filters, where they do not "
+    "answer the question."
+)
+FILTERS_DESCRIPTION = (
+    "Only documents whose metadata fits: a value, a list of values, or a range of dates for each field, such as "
+    '{"category": "carrier", "last_updated": {"from": "2024-01-01"}}. Leave it out where the question names none.'
+)
+
+
+class SearchToolInput(BaseModel):
+    """What a model fills in."""
+
+    query: str = Field(description="Words, or a question.")
+    filters: dict[str, Any] | None = Field(None, description=FILTERS_DESCRIPTION)
+
+
+def as_search_tool(
+    retriever: Retriever,
+    *,
+    name: str = SEARCH_NAME,
+    description: str = SEARCH_DESCRIPTION,
+    top_k: int = 5,
+    audience: Audience | None = None,
+) -> BaseTool:
+    """Return a retriever as a tool whose artifact are the found Documents, which `CitationMiddleware` counts.
+
+    Args:
+        retriever: `open_retriever()`, or any other.
+        name: what the model calls the tool.
+        description: tells the model when to call it; name the documents.
+        top_k: how many passages it gives at most.
+        audience: who sees what a call without an audience finds; by default its caller.
+    """
+    search = retrieve(retriever)
+
+    def asked(query: str, filters: dict[str, Any] | None) -> Any:
+        return {"question": query, "top_k": top_k} | ({"filters": filters} if filters else {})
+
+    def found(passages: Sequence[Passage]) -> tuple[str, list[Document]]:
+        documents = [Document(one["content"], metadata={**one["metadata"], "score": one["score"]}) for one in passages]
+        return "\n\n".join(one["content"] for one in passages) or "Nothing was found.", documents
+
+    def find(query: str, filters: dict[str, Any] | None = None) -> tuple[str, list[Document]]:
+        try:
+            with called_for(audience):
+                return found(search.invoke(asked(query, filters)))
+        except Exception as error:
+            _pass_interrupt(error)
+            raise ToolException(advice_on(error)) from error
+
+    async def afind(query: str, filters: dict[str, Any] | None = None) -> tuple[str, list[Document]]:
+        try:
+            with called_for(audience):
+                return found(await search.ainvoke(asked(query, filters)))
+        except Exception as error:
+            _pass_interrupt(error)
+            raise ToolException(advice_on(error)) from error
+
+    return StructuredTool.from_function(
+        find,
+        afind,
+        name=name,
+        description=description,
+        args_schema=SearchToolInput,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+        handle_validation_error=True,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -25,6 +25,7 @@ from chains.retrieval import (
     RerankingRetriever,
     SimilarityRetriever,
 )
+from chains.retrieval.filters import Documents, FieldIndex
 
 if TYPE_CHECKING:
     from app.adapters.embeddings.onnx.words import WordVectors
@@ -166,20 +167,23 @@ def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Mode
         store=store,
         words=words,
         is_word=lambda word: word in word_similarity(),
+        fields=FieldIndex(store, cast("Documents", words)),
         **_limits(settings),
         **_threads(settings),
     )
 
 
-def similarity(settings: Settings, store: ChunkStore, _words: WordIndex, _model: Model) -> ChunkRetriever:
+def similarity(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
     """Search by meaning."""
-    return SimilarityRetriever(store=store, **_limits(settings), **_threads(settings))
+    fields = FieldIndex(store, cast("Documents", words))
+    return SimilarityRetriever(store=store, fields=fields, **_limits(settings), **_threads(settings))
 
 
-def mmr(settings: Settings, store: ChunkStore, _words: WordIndex, _model: Model) -> ChunkRetriever:
+def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
     """Search by meaning, with less repetition."""
     options: dict[str, Any] = {"fetch_k": settings.retrieval.mmr_fetch_k, "weight": settings.retrieval.mmr_lambda}
-    return MmrRetriever(store=store, **options, **_limits(settings), **_threads(settings))
+    fields = FieldIndex(store, cast("Documents", words))
+    return MmrRetriever(store=store, fields=fields, **options, **_limits(settings), **_threads(settings))
 
 
 def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> ChunkRetriever:

@@ -13,8 +13,9 @@ from app.wiring.sample import settings_to_ask
 from chains.around import Around
 from chains.cited_answer import CitedAnswer
 from chains.question import check_fields, check_question
+from chains.retrieval import ChunkRetriever
 from chains.retrieval import retrieve as retrieve_documents
-from chains.retrieval.retriever import LIMITS
+from chains.retrieval.retriever import ASKED
 from chains.state import Answer, Passage, Question
 
 
@@ -44,10 +45,21 @@ def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
     return CitedAnswer(bound=Configured(settings), custom_input_type=Question, custom_output_type=Answer)
 
 
+def open_retriever(settings: Settings | None = None) -> ChunkRetriever:
+    """Return the configured retriever; its documents have an id and, in their metadata, score, title, section, page.
+
+    Raises:
+        SettingsError: a setting is invalid.
+        WaypointError: the index cannot be opened.
+    """
+    services = _opened() if settings is None else Services(settings, serving=False)
+    return services.retriever
+
+
 def process_query(
     question: str, *, history: Sequence[Any] = (), config: RunnableConfig | None = None, **fields: Any
 ) -> Answer:
-    """Return the answer of `open_chain()`; `fields` are the further ones of a Question: `top_k`, `threshold`.
+    """Return the answer of `open_chain()`; `fields` are further ones of a Question, such as `top_k` or `filters`.
 
     Raises:
         ConfigurationError: a question has no such field.
@@ -61,14 +73,14 @@ def process_query(
 def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: Any) -> list[Passage]:
     """Return the passages nearest to a question, best first, by the settings of `open_chain()`.
 
-    `fields` are `top_k` and `threshold`. Personal data is removed before the search, as for an answer.
+    `fields` are `top_k`, `threshold` and `filters`. Personal data is removed before the search, as for an answer.
 
     Raises:
         ConfigurationError: a search has no such field.
         QuestionError: the question is empty, too long, or no text.
         RetrievalError: the documents cannot be searched.
     """
-    check_fields(fields, LIMITS, "a search")
+    check_fields(fields, ASKED, "a search")
     services = _opened()
     asked: Any = {"question": safe_text(services.settings, check_question(question))} | fields
     return retrieve_documents(services.retriever).invoke(asked, config)

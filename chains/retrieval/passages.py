@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -15,8 +16,9 @@ from chains.blocking import refusal_of
 from chains.callbacks.deadline import call_in_time, time_limit
 from chains.errors import ConfigurationError
 from chains.question import check_limits, query_of
+from chains.retrieval.filters import conditions_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
-from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, filters_of
+from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, ChunkRetriever, Filters, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
 from chains.versions import in_force_first, is_in_force
 
@@ -96,7 +98,8 @@ class Search(Runnable[Searching, list[Passage]]):
         return self._passages(found, input, own)
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
-        allowed = (_allowed(documents, config, self._names) for documents in found)
+        filters = replace(filters_of(config), conditions=conditions_of(state.get("filters")))
+        allowed = (_allowed(documents, filters, self._names) for documents in found)
         known = [_each_once(in_force_first(passages, query_of(state))) for passages in allowed]
         most: int = state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0  # A foreign retriever may not say.
         return _merged([_within(passages, state) for passages in known], most)
@@ -104,7 +107,10 @@ class Search(Runnable[Searching, list[Passage]]):
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; what it finds is then cut to them.
         known = getattr(type(self.retriever), "model_fields", {})
-        limits = {"top_k": state.get("top_k"), "threshold": state.get("threshold")}
+        limits: dict[str, Any] = {"top_k": state.get("top_k"), "threshold": state.get("threshold")}
+        conditions_of(state.get("filters"))  # What cannot be read is refused before a retriever is asked.
+        if isinstance(self.retriever, ChunkRetriever):
+            limits["filters"], known = state.get("filters") or None, {**known, "filters": None}
         return {name: value for name, value in limits.items() if name in known and value is not None}
 
 
@@ -148,9 +154,8 @@ def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
     return Search(retriever)
 
 
-def _allowed(found: Iterable[Document], config: RunnableConfig, names: Mapping[str, str]) -> list[Passage]:
+def _allowed(found: Iterable[Document], filters: Filters, names: Mapping[str, str]) -> list[Passage]:
     """Return what the call may see."""
-    filters = filters_of(config)
     passages: list[Passage] = []
     for document in found:
         if not isinstance(document, Document):

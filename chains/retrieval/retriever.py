@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -18,6 +18,7 @@ from chains.callbacks.deadline import check_time, time_limit
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.ports import ChunkStore
 from chains.question import check_fields
+from chains.retrieval.filters import Condition, FieldIndex, conditions_of
 from chains.source_urls import with_hosts
 
 FILTER_SPECS = [
@@ -39,6 +40,7 @@ class Filters:
     audience: Audience = "internal"
     category: str | None = None
     jurisdiction: str | None = None
+    conditions: tuple[Condition, ...] = ()
 
     def where(self) -> dict[str, str]:
         """Return the metadata values that a chunk must have, by name; empty for a call that may see everything."""
@@ -51,7 +53,12 @@ class Filters:
 
     def allow(self, metadata: dict[str, Any]) -> bool:
         seen = {**metadata, "audience": audience_of(metadata)}
-        return all(seen.get(name) == value for name, value in self.where().items())
+        return all(seen.get(name) == value for name, value in self.where().items()) and all(
+            condition.allows(seen) for condition in self.conditions
+        )
+
+    def without_conditions(self) -> "Filters":
+        return replace(self, conditions=())
 
 
 def filters_of(config: RunnableConfig | None) -> Filters:
@@ -74,6 +81,7 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
 
 SCORE, RANK, FUSED_SCORE = "score", "rank", "fused_score"
 LIMITS = ("top_k", "threshold")
+ASKED = (*LIMITS, "filters")
 
 
 class Wanted(TypedDict):
@@ -95,6 +103,8 @@ class ChunkRetriever(BaseRetriever):
     link_hosts: tuple[str, ...] = ()
     """Where the links of the chunks' sources may lead; none is anywhere."""
     keeps_deadline: ClassVar[bool] = True
+    fields: SkipValidation[FieldIndex | None] = Field(None, exclude=True)
+    """Finds the passages that the filters of a question leave; None where what is found is filtered."""
     executor: SkipValidation[Executor | None] = Field(None, exclude=True)
     """The threads in which an awaited search runs; None are the event loop's own."""
 
@@ -109,14 +119,12 @@ class ChunkRetriever(BaseRetriever):
         return values
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """Return the chunks for a question, best first; `kwargs` are the call's own `top_k` and `threshold`."""
-        check_fields(kwargs, LIMITS, "a search")
-        return super().invoke(input, config, **kwargs, filters=filters_of(ensure_config(config)))
+        """Return the chunks, best first; `kwargs` are the call's own `top_k`, `threshold` and `filters`."""
+        return super().invoke(input, config, **_options(kwargs, config))
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """Return the chunks for a question, best first; `kwargs` are the call's own `top_k` and `threshold`."""
-        check_fields(kwargs, LIMITS, "a search")
-        return await super().ainvoke(input, config, **kwargs, filters=filters_of(ensure_config(config)))
+        """Return the chunks, best first; `kwargs` are the call's own `top_k`, `threshold` and `filters`."""
+        return await super().ainvoke(input, config, **_options(kwargs, config))
 
     def _get_relevant_documents(
         self,
@@ -141,6 +149,10 @@ class ChunkRetriever(BaseRetriever):
             filters=filters or Filters(),
         )
 
+    def allowed(self, filters: Filters) -> list[str] | None:
+        """Return the ids of the passages that the question's own filters leave; None where it has none."""
+        return self.fields.ids(filters) if filters.conditions and self.fields is not None else None
+
     def ranked(self, documents: Iterable[Document], filters: Filters) -> list[Document]:
         """Return the documents that the filters allow, with their ranks and no links but those that may be shown."""
         allowed = [document for document in documents if filters.allow(document.metadata)]
@@ -158,6 +170,12 @@ class ChunkRetriever(BaseRetriever):
             return await run_in_executor(
                 self.executor, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
             )
+
+
+def _options(given: dict[str, Any], config: RunnableConfig | None) -> dict[str, Any]:
+    check_fields(given, ASKED, "a search")
+    filters = replace(filters_of(ensure_config(config)), conditions=conditions_of(given.get("filters")))
+    return {**given, "filters": filters}
 
 
 class CurrentRetriever(ChunkRetriever):

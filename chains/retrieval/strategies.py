@@ -1,6 +1,7 @@
 """The strategies: similarity, MMR (Carbonell and Goldstein, 1998), hybrid by meaning and words, and compression."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,18 @@ from chains.text.letters import escape_tag
 from chains.vectors import cosines
 
 
+def nearest(
+    store: ChunkStore, vector: list[float], limit: int, filters: Filters, ids: list[str] | None
+) -> dict[str, float]:
+    """Return the similarities of the nearest passages by id; of the `ids` where they are given, each is compared."""
+    if ids is None:
+        return store.nearest(vector, limit, filters.where())
+    vectors = store.vectors(ids)
+    scores = cosines(np.array(list(vectors.values())), vector)
+    names = list(vectors)
+    return {names[place]: float(scores[place]) for place in np.argsort(-scores, kind="stable")[:limit]}
+
+
 class SimilarityRetriever(ChunkRetriever):
     """The `top_k` chunks nearest to the question whose cosine similarity reaches `threshold`."""
 
@@ -28,7 +41,7 @@ class SimilarityRetriever(ChunkRetriever):
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         vector = self.store.embeddings.embed_query(query)
         with self.store.reading():
-            scores = self.store.nearest(vector, top_k, filters.where())
+            scores = nearest(self.store, vector, top_k, filters, self.allowed(filters))
             return fetched(self.store, {id_: {SCORE: score} for id_, score in scores.items() if score >= threshold})
 
 
@@ -50,7 +63,7 @@ class MmrRetriever(ChunkRetriever):
         vector = self.store.embeddings.embed_query(query)
         wanted = max(top_k, self.fetch_k or FETCHED_PER_RESULT * top_k)
         with self.store.reading():
-            scores = self.store.nearest(vector, wanted, filters.where())
+            scores = nearest(self.store, vector, wanted, filters, self.allowed(filters))
             near = [id_ for id_, score in scores.items() if score >= threshold]
             chosen = self._choose(vector, near, top_k)
             return fetched(self.store, {id_: {SCORE: scores[id_]} for id_ in chosen})
@@ -105,8 +118,13 @@ class HybridRetriever(ChunkRetriever):
         self, query: str, vector: list[float], limit: int, filters: Filters
     ) -> tuple[list[Candidate], dict[str, float]]:
         where = filters.where()
-        scores = self.store.nearest(vector, limit, where)
-        bm25 = self.words.search(query, limit, where)
+        ids = self.allowed(filters)
+        scores = nearest(self.store, vector, limit, filters, ids)
+        if ids is None:
+            bm25 = self.words.search(query, limit, where)
+        else:  # The words know no filter but the call's, so that all that hold them are looked through.
+            found, left = self.words.search(query, self.store.count(), where), set(ids)
+            bm25 = dict(islice(((id_, score) for id_, score in found.items() if id_ in left), limit))
         missing = self.store.vectors([id_ for id_ in bm25 if id_ not in scores])
         scores |= dict(zip(missing, cosines(np.array(list(missing.values())), vector).tolist(), strict=True))
         places = self.words.places(list(scores))

@@ -1,0 +1,135 @@
+"""Filters of one question: fields of the documents' metadata by a value, by one of several, or by a range of dates.
+
+`{"category": "carrier", "jurisdiction": ["SG", "ID"], "last_updated": {"from": "2024-01", "to": "2024-06-30"}}`. All
+have to hold, beside the audience of the call, which no filter widens.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from langchain_core.documents import Document
+
+from chains.errors import QuestionError
+
+MOST_FIELDS, MOST_VALUES, LONGEST_VALUE = 10, 50, 200
+# Metadata of a passage's place and of its making; nobody asks for documents by them.
+_OF_A_PASSAGE = frozenset(
+    {"chunk_index", "start_char", "end_char", "section", "section_path", "page", "table_head", "context"}
+    | {"content_hash", "file_path", "source_urls", "superseded", "score", "rank", "fused_score"}
+)
+_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a field has to be: one of the `values`, in any case, or a date from `since` to `until`, both included."""
+
+    field: str
+    values: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+
+    def allows(self, metadata: Mapping[str, Any]) -> bool:
+        """Return whether a document with this metadata meets it; `SG, ID` is also each of its parts."""
+        stated = str(metadata.get(self.field) or "").casefold()
+        if self.values:
+            return any(value in self.values for value in (stated, *stated.split(", ")))
+        return bool(_DATE.fullmatch(stated)) and stated >= self.since and stated[: len(self.until)] <= self.until
+
+
+def conditions_of(given: object) -> tuple[Condition, ...]:
+    """Return the conditions that a caller's filters state; none for None.
+
+    Raises:
+        QuestionError: they are not written as above.
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping) or len(given) > MOST_FIELDS:
+        msg = f"filters must be an object of at most {MOST_FIELDS} fields, such as {{'category': 'carrier'}}"
+        raise QuestionError(msg)
+    return tuple(_condition(str(field), wanted) for field, wanted in given.items())
+
+
+def _condition(field: str, wanted: object) -> Condition:
+    if isinstance(wanted, Mapping):
+        if wanted and wanted.keys() <= {"from", "to"} and all(_DATE.fullmatch(str(day)) for day in wanted.values()):
+            return Condition(field, since=str(wanted.get("from", "")), until=str(wanted.get("to", "9999")))
+        msg = f"filters: {field!r} must be {{'from': '2024-01-31', 'to': '2024-12'}}, or one of the two"
+        raise QuestionError(msg)
+    values = wanted if isinstance(wanted, list | tuple) else [wanted]
+    if not 0 < len(values) <= MOST_VALUES or not all(
+        isinstance(value, str | int) and len(str(value)) <= LONGEST_VALUE for value in values
+    ):
+        msg = f"filters: {field!r} must be text, a list of 1 to {MOST_VALUES} texts, or a range of dates"
+        raise QuestionError(msg)
+    return Condition(field, values=tuple(str(value).casefold() for value in values))
+
+
+class Allows(Protocol):
+    """What a call may see."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the question's own filters ask."""
+
+    def allow(self, metadata: dict[str, Any]) -> bool:
+        """Return whether the call may see a passage with this metadata."""
+
+    def without_conditions(self) -> "Allows":
+        """Return the same without the conditions of the question."""
+
+
+class Documents(Protocol):
+    """An index by document; each is its id, the number of its passages, and the ids of the first and the last."""
+
+    def documents(self) -> Sequence[tuple[str, int, str, str]]:
+        """Return what is held of every document."""
+
+    def chunks_of(self, document: str) -> list[str]:
+        """Return the ids of a document's passages, in order."""
+
+
+class Passages(Protocol):
+    """Gives passages by id."""
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return those that exist, in any order."""
+
+
+class FieldIndex:
+    """Which passages of one state of an index filters leave, by the metadata of its documents' first passages."""
+
+    def __init__(self, passages: Passages, documents: Documents) -> None:
+        self._passages, self._documents = passages, documents
+
+    @cached_property
+    def _metadata(self) -> dict[str, dict[str, Any]]:
+        first = {row[2]: row[0] for row in self._documents.documents()}
+        return {first[str(one.id)]: one.metadata for one in self._passages.get_by_ids(list(first))}
+
+    def fields(self, filters: Allows) -> list[str]:
+        """Return the fields of the documents that a call may see."""
+        seen = [metadata for metadata in self._metadata.values() if filters.without_conditions().allow(metadata)]
+        return sorted({name for metadata in seen for name in metadata} - _OF_A_PASSAGE)
+
+    def ids(self, filters: Allows) -> list[str]:
+        """Return the ids of the passages that the filters leave.
+
+        Raises:
+            QuestionError: the documents have no such field.
+        """
+        check_known(filters.conditions, self.fields(filters))
+        allowed = [document for document, metadata in self._metadata.items() if filters.allow(metadata)]
+        return [id_ for document in allowed for id_ in self._documents.chunks_of(document)]
+
+
+def check_known(conditions: Sequence[Condition], known: Collection[str]) -> None:
+    """Raise QuestionError for a field that the documents do not have."""
+    for condition in conditions:
+        if condition.field not in known:
+            msg = f"filters: {condition.field!r} is no field of the documents; they have {', '.join(known) or 'none'}"
+            raise QuestionError(msg)
