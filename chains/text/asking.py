@@ -88,6 +88,7 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     ),
     "who": re.compile(r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"),
     "where": re.compile(r"\b(?:in|at|on|near|from|to|of) (?:the )?[A-Z]|\b(?:north|south|east|west)\w*\b"),
+    "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
     "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
 }  # fmt: skip
 _STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "duration", "count", "share", "money")

@@ -90,8 +90,9 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
     quoted = compose(evidence, list(dict.fromkeys([*sides, *close])), most)
     is_sure = probability >= ranker.threshold
-    if is_sure and not sides and (word := verdict(first, evidence)):
-        quoted = f"{word}. {quoted}"
+    word = verdict(first, evidence) if is_sure and not sides and not VERDICT.match(quoted) else ""
+    if word and {verdict(one, evidence) for one in close} <= {word, ""}:
+        quoted = f"{word}, {quoted}"
     return OfflineAnswer(quoted, probability, closest, unsure=not is_sure, given=is_sure)
 
 
@@ -199,11 +200,12 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
 
 def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
     """Return a statement without the "Yes," that answers the question above it, where the user asks another one."""
-    verdict, above = VERDICT.match(item), one.statement.above
-    asked = evidence.question
-    if not verdict or ("verdict" in asked.wants and _is_negative(above) == _is_negative(asked.text)):
+    own, above = VERDICT.match(item), one.statement.above
+    asked, header = evidence.question, evidence.entries[one.entry].header
+    is_same = _is_negative(above) == _is_negative(asked.text) and evidence.asks(f"{header} {above}")
+    if not own or ("verdict" in asked.wants and is_same):
         return item
-    rest = item[verdict.end() :]
+    rest = item[own.end() :]
     return rest[:1].upper() + rest[1:]
 
 

@@ -29,6 +29,7 @@ LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 FIXED: Final = 0.6
 """How strongly a statement has to hold a name: a country may stand for its city."""
 MOST_OF_NAME: Final = 0.5
+MOST_NAMED: Final = 0.6
 NAMED: Final = 0.6
 """The share of a cell's words by which a question names it."""
 UNNAMED, LACKING = 0.55, 0.7
@@ -164,6 +165,12 @@ class Evidence:
     def holds_all(self, one: Candidate) -> bool:
         """Return whether a statement lacks nothing that the question names."""
         return not self._lacking(one) and not self._unnamed(one)
+
+    def asks(self, heading: str) -> bool:
+        """Return whether a heading holds most of what the question names."""
+        held = self.matcher.rows([heading])[0]
+        named = [bool(held[row] >= FIXED) for row, term in enumerate(self.question.terms) if term.carries]
+        return sum(named) >= MOST_NAMED * len(named)
 
     def are_beside(self, one: Candidate, other: Candidate) -> bool:
         """Return whether two statements belong to one list, table or paragraph."""

@@ -81,7 +81,9 @@ def entries(context: str) -> list[Entry]:
 
 def is_worked(statement: Statement, section: str) -> bool:
     """Return whether a statement belongs to a worked example, whose figures are those of another case."""
-    is_supposed = _EXAMPLE.search(f"{section} {statement.above}") or _SUPPOSES.match(statement.said)
+    is_supposed = _EXAMPLE.search(" ".join([section, *statement.headings[-1:], statement.lead])) or _SUPPOSES.match(
+        statement.said
+    )
     return bool((is_supposed and _FIGURE.search(statement.said)) or _ARITHMETIC.search(statement.said))
 
 

@@ -16,6 +16,7 @@ _CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{4,}\b")
 _THOUSANDS: Final = re.compile(
     r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)|(?<=\d)\.(?=000\b)"
 )
+_MAY: Final = re.compile(r"^May(?= \D)")  # The verb.
 # What the asker supposes, and may be wrong about.
 _PREMISE: Final = re.compile(r"^\W*since\b(?! \w+ \d{4})[^,?]*|\b(?:because|given that|now that)\b[^,?]*", re.I)
 _FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
@@ -136,7 +137,7 @@ def read(text: str, own: str = "") -> Question:
         own: the part of it that asks, where the rest is the statement that it is asked on: an answer may do without
             the words of that, but for its names.
     """
-    joined, own = (_without_supposed(join_initials(words)) for words in (text, own))
+    joined, own = (_without_supposed(join_initials(_MAY.sub("may", words))) for words in (text, own))
     content = [token for token in tokens(joined) if token.weight]
     terms = tuple(_terms(content, trust_capitals=not _is_title(tokens(joined)), trust_acronyms=not joined.isupper()))
     names, joint = _names(joined, content, terms)

@@ -10,7 +10,7 @@ from chains.text.tokens import tokens
 Verdict = Literal["Yes", "No", ""]
 
 _PERMITS: Final = re.compile(
-    r"\b(?:can|could|may|cannot|can't|allow\w*|permit(?:ted|s)?|possible|accept\w*|forbidden|prohibited|banned)\b", re.I
+    r"\b(?:can|could|may|cannot|can't|allow\w*|permitted|possible|accept\w*|forbidden|prohibited|banned)\b", re.I
 )
 _REQUIRES: Final = re.compile(
     r"\b(?:must|need\w*|ha(?:s|ve) to|required?|necessary|mandatory|compulsory|obligatory|optional|voluntary)\b", re.I
@@ -25,16 +25,17 @@ _WITHOUT: Final = re.compile(r"\bwithout\b(?: (?:an?|the|any)\b)?", re.IGNORECAS
 
 
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:
-    """Return the answer to a question for yes or no; "" where it is not sure, or the statement says it itself."""
-    question = evidence.question
-    if "verdict" not in question.wants or VERDICT.match(one.text) or not evidence.holds_all(one):
+    """Return the answer to a question for yes or no; "" where it is not sure."""
+    question, own = evidence.question, VERDICT.match(one.text)
+    text = one.text[own.end() :] if own else one.text  # Its own verdict is on the question above it.
+    if "verdict" not in question.wants or not evidence.holds_all(one):
         return ""
     if one.statement.kind == "row":
         return _of_row(one, evidence)
     asked, *asked_without = _WITHOUT.split(question.text, maxsplit=1)
-    said, *without = _WITHOUT.split(one.text, maxsplit=1)
+    said, *without = _WITHOUT.split(text, maxsplit=1)
     negations = sum(map(is_negation, tokens(said))) + bool(_DENIES.search(said))
-    if _CONDITION.search(f"{asked} {one.text}") or any(map(is_negation, tokens(asked))) or negations > 1:
+    if _CONDITION.search(f"{asked} {text}") or any(map(is_negation, tokens(asked))) or negations > 1:
         return ""
     is_denied = negations == 1
     permits, requires = bool(_PERMITS.search(asked)), bool(_REQUIRES.search(asked))
@@ -48,11 +49,8 @@ def verdict(one: Candidate, evidence: Evidence) -> Verdict:
 
 
 def _of_row(one: Candidate, evidence: Evidence) -> Verdict:
-    """Return what a row says under the column that is asked for; under any, where it says the same under all."""
-    named = zip(one.statement.columns, one.statement.cells, strict=False)
-    ticks = [(name, cell.text.lower()) for name, cell in named if cell.text.lower() in {"yes", "no"}]
-    asked = {term.key for term in evidence.question.terms}
-    values = {value for name, value in ticks if _keys(name) & asked} or {value for _, value in ticks}
+    """Return what a row says under all its columns that say yes or no; "" where they differ."""
+    values = {text for cell in one.statement.cells if (text := cell.text.lower()) in {"yes", "no"}}
     if len(values) != 1 or any(map(is_negation, tokens(evidence.question.text))):
         return ""
     return "Yes" if values == {"yes"} else "No"

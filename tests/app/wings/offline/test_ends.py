@@ -124,6 +124,29 @@ def test_the_verdict_on_another_question_is_not_taken_for_this_one():
     assert "Yes" not in ask("Can we ship without a packing list?", entry, scores=NEAR)
 
 
+@pytest.mark.parametrize(
+    ("question", "statement", "said"),
+    [
+        ("May guests smoke on the terrace?", "Guests may smoke on the terrace.", "Yes, "),
+        ("May guests smoke on the terrace?", "Guests may not smoke on the terrace.", "No, "),
+        ("Can guests check in without a passport?", "A passport is required to check in all guests.", "No, "),
+        ("May guests smoke on the terrace?", "Guests may smoke on the terrace if it is not raining.", ""),
+        ("Is a permit required for a terrace?", "A permit is not required for a terrace.", "No, "),
+    ],
+)
+def test_yes_or_no_is_said_where_question_and_statement_leave_no_doubt(question, statement, said):
+    answer = ask(question, f"[House Rules > Guests]\n{statement}", scores=NEAR)
+    assert answer.startswith(f"{said}{statement}")
+
+
+def test_passages_that_agree_make_each_other_likelier():
+    one, other = THAILAND, "[Asia Desk > Taxes]\nAt present the VAT rate in Thailand is 7 %."
+    rival = other.replace("7 %", "8 %")
+    question = "What is the VAT rate in Thailand?"
+    both, against = (reply_to(question, one, beside, scores=NEAR) for beside in (other, rival))
+    assert both.response_metadata["match"] > against.response_metadata["match"]
+
+
 def test_question_with_nothing_near_is_declined_and_not_unsure():
     reply = reply_to("Who won the world cup?", THAILAND, VIETNAM, scores=[0.05, 0.05])
     assert (reply.text, reply.response_metadata["unsure"]) == (DECLINE, False)

@@ -48,7 +48,7 @@ def test_the_reply_tells_how_likely_it_answers_and_near_passages_make_that_likel
     def match(*scores, question="What is the GST rate?"):
         return OfflineChatModel().invoke(prompt(question, TAX, scores=scores)).response_metadata["match"]
 
-    assert 0 <= match(0.1) < match() <= match(0.9) <= 1
+    assert 0 <= match(0.1) < match() <= match(1.0) <= 1
     assert match(None) == match()
     assert match(0.9, question="Where is my container?") == 0
 
