@@ -50,8 +50,8 @@ def test_a_wing_that_was_left_out_is_passed_over_or_named():
 
 
 def test_an_unknown_part_is_refused_with_those_that_there_are():
-    with pytest.raises(ConfigurationError, match="'pinecone' among the stores; there are chroma, memory, postgres"):
-        hooks.load("stores", "pinecone")
+    with pytest.raises(ConfigurationError, match="'pinecone' among the vectors; there are chroma"):
+        hooks.load("vectors", "pinecone")
 
 
 def test_a_package_that_is_missing_is_named_with_the_extra_of_its_wing(monkeypatch):

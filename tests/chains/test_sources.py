@@ -156,16 +156,3 @@ def test_an_unreadable_folder_is_a_problem_and_what_the_index_holds_of_it_stays(
         Problem("02_carriers", "the folder cannot be read: Permission denied; its documents stay")
     ]
     assert (report.deleted, shelf.store.count()) == (0, 4)
-
-
-def test_a_run_that_was_cut_off_while_a_corpus_moved_is_mended(shelf, tmp_path):
-    """Both records are there for a moment: that of the new path and that of the old one."""
-    shelf.ingest()
-    [key] = shelf.index.sources.list_keys()
-    shelf.corpus = shelf.corpus.rename(tmp_path / "moved")
-    shelf.ingest()
-    shelf.index.sources.update([key])
-    shelf.ingest(tmp_path)
-
-    assert shelf.store.count() == 3
-    assert len(shelf.index.sources.list_keys()) == 1

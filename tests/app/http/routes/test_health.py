@@ -215,7 +215,7 @@ async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_p
     assert (live.status_code, live.json()) == (200, {"status": "ok"})
 
 
-@pytest.mark.parametrize(("key", "told"), [(None, None), ("desk", None), ("wrong", None), ("staff", None)])
+@pytest.mark.parametrize(("key", "told"), [(None, None), ("desk", None), ("wrong", None), ("staff", "exact search")])
 async def test_nobody_is_told_how_much_the_index_holds(tmp_path, key, told):
     memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
     keys = ",".join((key_entry("desk", "desk", "ask"), key_entry("staff", "staff", "ask:internal")))
