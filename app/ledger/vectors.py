@@ -254,7 +254,9 @@ class _Matrix:
 
     def __init__(self, rows: Sequence[Any]) -> None:
         self._ids = [row[0] for row in rows]
-        self._vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), -1 if rows else 0)
+        self._vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(
+            len(rows), -1 if rows else 0
+        )
         lengths = np.linalg.norm(self._vectors, axis=1)
         self._lengths = np.where(lengths == 0, 1, lengths)
         self._values = {name: [row[place] for row in rows] for place, name in enumerate(FILTERED, start=2)}
