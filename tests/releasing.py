@@ -1,6 +1,7 @@
 """Release what libraries keep for as long as the process lives: services of tests that are over."""
 
 import gc
+from contextlib import suppress
 from typing import Any, cast
 
 from chromadb.api.shared_system_client import SharedSystemClient
@@ -25,7 +26,8 @@ def release_services() -> None:
     for cache in caches:
         cache.cache_clear()
     for system in systems:
-        system.stop()
+        with suppress(AttributeError):  # One over a damaged folder never began.
+            system.stop()
         for component in system.components():
             if hasattr(component, "_session"):  # The HTTP client of a server, which `stop` leaves open.
                 cast("Any", component)._session.close()
