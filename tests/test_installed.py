@@ -154,19 +154,17 @@ def test_a_setting_names_what_is_plugged_in_where_a_part_is_unknown(installed, t
 @pytest.mark.slow
 def test_a_wing_that_was_left_out_is_named_without_a_traceback(installed, tmp_path):
     shutil.copytree(installed, tmp_path / "packages")
-    for wing in ("offline", "mcp", "postgres", "office", "uploads"):
+    for wing in ("offline", "mcp", "office", "uploads"):
         shutil.rmtree(tmp_path / "packages" / "waypoint" / "app" / "wings" / wing)
     waypoint = ("-c", "from waypoint import main; main()")
     asked = run(tmp_path, tmp_path / "packages", *waypoint, "ask", "Which fee?")
-    migrated = run(tmp_path, tmp_path / "packages", *waypoint, "ask", "Which fee?", VECTOR_STORE_TYPE="postgres")
     (tmp_path / "rates.docx").write_bytes(b"")
     ingested = run(tmp_path, tmp_path / "packages", *waypoint, "ingest", "rates.docx")
 
     assert asked.returncode == 2
     assert "'offline' is not part of this installation: the folder of `offline` was left out of it" in asked.stderr
-    assert "the folder of `postgres` was left out of it" in migrated.stderr
     assert "the folder of `office` was left out of it" in ingested.stdout + ingested.stderr
-    assert "Traceback" not in asked.stderr + migrated.stderr + ingested.stderr
+    assert "Traceback" not in asked.stderr + ingested.stderr
 
 
 READING = ROOT / "evals" / "reading"  # Not in the wheel.

@@ -77,17 +77,17 @@ def test_an_ingestion_into_an_index_that_cannot_be_written_says_so(desk):
     done = desk.run("ingest", str(desk.store.parent / "01_regulatory"))
 
     assert done.returncode == 1
-    assert done.stderr.startswith("waypoint: the vector store in 'store")
-    assert "cannot be written (Permission denied)" in done.stderr
+    assert done.stderr.startswith("waypoint: the ledger ")
+    assert "Permission denied" in done.stderr
 
 
-def test_an_index_that_can_neither_be_written_nor_copied_is_named(desk):
-    words = next(desk.store.rglob("words.sqlite3"))
-    words.chmod(0)
+def test_an_index_that_can_neither_be_written_nor_read_is_named(desk):
+    ledger = next(desk.store.rglob("*.ledger.sqlite3"))
+    ledger.chmod(0)
 
     done = desk.run("ask", QUESTION)
-    words.chmod(0o400)
+    ledger.chmod(0o400)
 
     assert done.returncode == 1
-    assert "can neither be written nor be copied to be read (Permission denied)" in done.stderr
+    assert f"{ledger.name}' cannot be used" in done.stderr
     assert list(desk.aside.iterdir()) == []
