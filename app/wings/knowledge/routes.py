@@ -112,7 +112,11 @@ def routes(services: Services) -> APIRouter:
         """Name the first place at which an answer lost a document, and what brings it back; for staff."""
         return why(check_question(body.query, QUERY_MAX_CHARACTERS), body.document, services, top_k=body.top_k)
 
-    @router.get("/insights", responses=errors | ok_response(asdict(INSIGHTS_EXAMPLE)), response_model=Insights)
+    @router.get(
+        "/insights",
+        responses=errors | error_responses(422) | ok_response(asdict(INSIGHTS_EXAMPLE)),
+        response_model=Insights,
+    )
     @Policy(access=Scope.INGEST, questions=no_question)
     def what_to_write(request: Request, days: Annotated[int, Query(ge=1, le=3650)] = 30) -> Any:
         """Say what to write next, from what everybody asked: a page for browsers, JSON for everything else."""
