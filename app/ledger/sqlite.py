@@ -81,8 +81,11 @@ class SqliteDatabase(Database):
             raw = connection.connection.driver_connection
             assert raw is not None  # noqa: S101 - A connection in use has one.
             raw.rollback()
-            raw.executescript("PRAGMA incremental_vacuum")  # `execute` would free one page.
-            [(busy, *_)] = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            try:  # Statements of the driver itself, whose errors nothing translates.
+                raw.executescript("PRAGMA incremental_vacuum")  # `execute` would free one page.
+                [(busy, *_)] = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.Error as error:
+                raise self.explained(error) from error
         if busy:
             msg = f"what was deleted may still stand in {self.file}-wal: another process reads; run this again"
             raise VectorStoreError(msg)

@@ -24,7 +24,7 @@ from chromadb.errors import NotFoundError
 from langchain_chroma import Chroma
 from langchain_core.embeddings import Embeddings
 
-from app.adapters.private_files import make_private_folder
+from app.adapters.private_files import make_private_file, make_private_folder
 from app.adapters.stores.chroma_compat import http_sessions
 from app.ledger.vectors import Entry
 from chains.errors import VectorStoreError
@@ -182,6 +182,7 @@ class ChromaFolder(_ChromaVectors):
 
 def _folder_client(folder: Path) -> Client:
     make_private_folder(folder)
+    make_private_file(folder / "chroma.sqlite3")
     # Clients are shared by their path's name: a relative one would mean two folders after a change of directory.
     client = chromadb.PersistentClient(str(folder.resolve()), settings=ChromaSettings(anonymized_telemetry=False))
     return cast("Client", client)

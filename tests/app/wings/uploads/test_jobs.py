@@ -9,7 +9,7 @@ from tests.processes import start
 from tests.waiting import wait_until
 
 
-@pytest.mark.parametrize("point", ["embedding", "chunks added", "chunks recorded", "copied", "version written"])
+@pytest.mark.parametrize("point", ["embedding", "staged", "added", "version stated", "committed"])
 def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path, point):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "first.md").write_text("# First\n\nFirst words.")
