@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -114,7 +115,7 @@ class SqliteDatabase(Database):
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         if not self._is_final():
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
         return connection
 
     def _recognize(self, _raw: Any, record: Any, _proxy: Any) -> None:
@@ -140,6 +141,20 @@ class SqliteDatabase(Database):
 
     def _raise_ours(self, failure: ExceptionContext) -> None:
         raise self.explained(failure.original_exception) from failure.original_exception
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; SQLite itself does not wait where another connection does so at the same time."""
+    last = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 @lru_cache(maxsize=200)

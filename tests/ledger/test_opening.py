@@ -98,3 +98,11 @@ def test_settings_have_one_ledger_each(tmp_path: Path) -> None:
     assert ledger_of(first) is ledger_of(first)
     assert ledger_of(first) is not ledger_of(second)
     assert ledger_of(first).place == str(tmp_path / "a" / "waypoint_kb.ledger.sqlite3")
+
+
+def test_those_that_open_a_new_ledger_at_once_wait_for_each_other(tmp_path):
+    for number in range(20):
+        opened = open_database(tmp_path / str(number) / "kb.ledger.sqlite3", None, collection="kb")
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda each, opened=opened: opened.state(f"name {each}", "value"), range(8)))
+        opened.close()

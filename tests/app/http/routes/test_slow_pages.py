@@ -32,6 +32,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def url(folder, monkeypatch) -> Iterator[str]:
     monkeypatch.setattr("app.wiring.library.PAGE_TIMEOUT_S", 600)
+    monkeypatch.setattr("app.http.routes.documents.PAGE_TIMEOUT_S", 600)
     with serving(settings_over(folder, "http://127.0.0.1:1", warm_up=False)) as url:
         yield url
 
