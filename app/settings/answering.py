@@ -1,9 +1,9 @@
 """The settings of what answers: models, index, retrieval, citations, confidence, checks."""
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, DirectoryPath, Field, SecretStr, model_validator
+from pydantic import AfterValidator, AliasChoices, DirectoryPath, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from app.settings.group import Group
@@ -265,7 +265,7 @@ class PromptSettings(Group):
     context_tokens: Positive = Field(
         2000, validation_alias="max_context_tokens", description="Maximum tokens of passages in the prompt"
     )
-    folder: DirectoryPath | None = Field(
+    folder: Annotated[DirectoryPath, AfterValidator(Path.absolute)] | None = Field(
         None,
         validation_alias="prompts_path",
         description="Folder with your own versions of the texts in prompts/; empty: the packaged texts",
