@@ -47,7 +47,7 @@ def test_a_gold_document_is_among_the_first_three_for_nine_in_ten_questions(ques
 
 
 def test_every_citation_resolves_to_a_document_of_the_corpus(services, answers):
-    known = {metadata["doc_id"] for metadata in services.store.get(include=["metadatas"])["metadatas"]}
+    known = {document.doc_id for document in services.store.documents()}
     citations = [citation for answer in answers.values() for citation in answer["citations"]]
 
     assert len(citations) > 15
@@ -55,9 +55,11 @@ def test_every_citation_resolves_to_a_document_of_the_corpus(services, answers):
 
 
 def test_every_chunk_is_an_exact_slice_of_its_file_and_carries_its_own_heading(services, corpus):
-    found = services.store.get(include=["metadatas", "documents"])
-    assert len(found["ids"]) > 500
-    for text, metadata in zip(found["documents"], found["metadatas"], strict=True):
+    ids = [id_ for document in services.store.documents() for id_ in services.store.chunks_of(document.doc_id)]
+    chunks = services.store.get_by_ids(ids)
+    assert len(chunks) > 500
+    for chunk in chunks:
+        text, metadata = chunk.page_content, chunk.metadata
         source = (corpus / metadata["file_path"]).read_text(encoding="utf-8")
         assert source[metadata["start_char"] : metadata["end_char"]] == text
         first = text.splitlines()[0]

@@ -162,7 +162,7 @@ def test_a_wing_that_was_left_out_is_named_without_a_traceback(installed, tmp_pa
     ingested = run(tmp_path, tmp_path / "packages", *waypoint, "ingest", "rates.docx")
 
     assert asked.returncode == 2
-    assert "'offline' is not part of this installation: the folder of `offline` was left out of it" in asked.stderr
+    assert "is not part of this installation: the folder of `offline` was left out of it" in asked.stderr
     assert "the folder of `office` was left out of it" in ingested.stdout + ingested.stderr
     assert "Traceback" not in asked.stderr + ingested.stderr
 

@@ -23,14 +23,20 @@ from chains.errors import VectorStoreError
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 BUSY_S = 30  # How long a write waits for another process's write.
 KEPT_OPEN = 16
+NO_ROOM = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}
 # Deleted words are overwritten, not only marked as free. A power cut may lose the last change, and nothing else.
 PRAGMAS = ("secure_delete = ON", "foreign_keys = ON", "synchronous = NORMAL")
+
+
+class _Reread(sqlite3.Connection):
+    """A connection that sees the file as it was when it was opened."""
 
 
 class SqliteDatabase(Database):
     """The database in a file, which is made for its owner alone when it is first used.
 
-    A folder that cannot be written is read all the same: what its file says is then taken as final.
+    A folder that cannot be written is read all the same: what its file says is then taken as final. So is a file on a
+    full disk, which has no room for what readers and writers share; it is opened again for each transaction.
     """
 
     dialect = "sqlite"
@@ -108,20 +114,32 @@ class SqliteDatabase(Database):
 
     def _connect(self) -> sqlite3.Connection:
         self._make_folder()
-        address = self.file.resolve().as_uri() + ("?immutable=1" if self._is_final() else "")
-        connection = sqlite3.connect(address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        if self._is_final():
+            return self._opened("?immutable=1")
+        try:
+            connection = self._opened("")
+            _write_ahead(connection)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in NO_ROOM or not self._is_whole():
+                raise
+            connection = self._opened("?immutable=1", _Reread)
+        return connection
+
+    def _opened(self, options: str, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+        address = self.file.resolve().as_uri() + options
+        connection = sqlite3.connect(
+            address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False, factory=kind
+        )
         if self.file.stat().st_size == 0:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
-        if not self._is_final():
-            _write_ahead(connection)
         return connection
 
-    def _recognize(self, _raw: Any, record: Any, _proxy: Any) -> None:
+    def _recognize(self, raw: Any, record: Any, _proxy: Any) -> None:
         """Open the file anew where another one took its place, as a restored backup does."""
         try:
-            number = self.file.stat().st_ino
+            number = time.monotonic_ns() if isinstance(raw, _Reread) else self.file.stat().st_ino
         except OSError:
             number = None
         if record.info.setdefault("file", number) != number or number is None:
@@ -129,6 +147,11 @@ class SqliteDatabase(Database):
 
     def _is_final(self) -> bool:
         return self.file.exists() and not (os.access(self.file.parent, os.W_OK) and os.access(self.file, os.W_OK))
+
+    def _is_whole(self) -> bool:
+        """Say whether the file holds all that was committed."""
+        log = self.file.with_name(f"{self.file.name}-wal")
+        return self.file.stat().st_size > 0 and not (log.exists() and log.stat().st_size)
 
     def _make_folder(self) -> None:
         try:

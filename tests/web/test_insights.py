@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from app.ledger.answers import DAY_S, LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
+from app.wiring.ledger import ledger_of
 from tests.web.axe import violations
 from tests.web.service import serving, settings_over
 from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
@@ -29,7 +30,9 @@ ASKED = {
 def url(corpus, model, tmp_path_factory) -> Iterator[str]:
     """A service with a few logged answers."""
     store = Path(shutil.copytree(corpus, tmp_path_factory.mktemp("insights") / "store"))
-    answers = open_answers(settings_over(store, model.url))
+    settings = settings_over(store, model.url)
+    ledger_of(settings).run("DELETE FROM answers")  # What others asked of the corpus until now.
+    answers = open_answers(settings)
     one = LoggedAnswer("", 0, "", None, None, "public", "", "high", 0.9, None, None, None)
     for number, (question, outcome) in enumerate(ASKED.items()):
         at = answers.now() - number * DAY_S
