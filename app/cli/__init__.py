@@ -32,7 +32,7 @@ COMMANDS = {
     "insights": ("wings.knowledge.command:insights", "Say what to write next."),
     "lint": ("wings.knowledge.linting:lint", "Find contradictions, old documents and duplicates."),
     "mcp": ("wings.mcp.command:mcp", "Offer the documents to an agent over stdin and stdout."),
-    "migrate": ("cli.copy:migrate", "Create or upgrade the tables in DATABASE_URL."),
+    "migrate": ("cli.copy:migrate", "Create or upgrade the tables of the ledger."),
     "upgrade": ("cli.copy:upgrade", "Bring what earlier programs kept into the ledger."),
     "recall": ("wings.knowledge.recalling:recall", "List the answers that rest on words which changed."),
     "serve": ("cli.serve:serve", "Serve the page and the HTTP API."),

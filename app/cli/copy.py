@@ -7,7 +7,6 @@ import typer
 from app.cli.ingest import read_settings
 from app.cli.rendering import progress_bar, show
 from app.settings import load_settings
-from chains.errors import ConfigurationError
 
 
 def copy(
@@ -27,14 +26,11 @@ def copy(
 
 
 def migrate() -> None:
-    """Create or upgrade the tables in the database of DATABASE_URL."""
+    """Create or upgrade the tables of the ledger, in its file or in the database of DATABASE_URL."""
     from app.wiring.ledger import ledger_of
 
-    settings = read_settings()
-    if settings.database.url is None:
-        msg = "no database is configured: set DATABASE_URL, like postgresql://user:password@host:5432/name"
-        raise ConfigurationError(msg)
-    database = ledger_of(settings)
+    database = ledger_of(read_settings())
+    database.migrate()
     show(f"The tables in {database.place} are up to date (version {database.fact('schema')}).")
 
 

@@ -51,9 +51,13 @@ def evaluate(
         typer.Option("--fit", help="Fit the confidence to these questions into a file for CONFIDENCE_MODEL."),
     ] = None,
     certify: Annotated[
-        bool,
-        typer.Option("--certify", help="Certify from which score on at most 10 % are wrong; only those are high then."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--certify/--no-certify",
+            help="Certify from which score on at most 10 % are wrong; only those are high then. Or remove that first.",
+            show_default=False,
+        ),
+    ] = None,
     compare: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
@@ -136,7 +140,7 @@ def _measured(
     fit: Path | None,
     langsmith: str | None,
     judge: bool,
-    certify: bool,
+    certify: bool | None,
 ) -> list["Metric"]:
     """Ask the questions, print the metrics and return them; then fit, certify and report as is wanted."""
     from evals.metrics import SAMPLES
@@ -151,6 +155,8 @@ def _measured(
         msg = "--judge needs a language model: set LLM_API_KEY"
         raise ConfigurationError(msg)
     run = _Run(settings, cases, judge=judge, dataset=langsmith, questions=path.name)
+    if certify is False and run.services.certification:
+        run.services.certification.forget()
     rows = run.rows(out)
     metrics = measure(cases, rows, samples=SAMPLES)
     show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
@@ -332,7 +338,7 @@ def _certify_high(services: "Services", cases: Sequence["Case"], rows: Sequence[
     reach = f"{found.kept} of {len(judged)} answers reach it, {found.wrong} of them wrong"
     show(f"\nHigh is certified from a score of {found.threshold:g} on: {reach}.")
     show(f"At most {100 * bound:.1f} % of such answers are wrong, with {100 * CONFIDENCE:.0f} % confidence.")
-    show(f"Written to {services.certification.file}; it holds while index, model, prompts and settings stay the same.")
+    show("Kept in the ledger; it holds while index, model, prompts and settings stay the same.")
 
 
 def _refusal(judged: "Judged", questions: int) -> str:

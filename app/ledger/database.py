@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.ledger.schema import HEAD, metadata, tables_of_words
+from app.ledger.schema import HEAD, STEPS, metadata, tables_of_words
 from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]
@@ -99,6 +99,11 @@ class Database(ABC):
         """Return values as the driver takes them."""
         return dict(values)
 
+    def migrate(self) -> None:
+        """Make the tables, or bring those of an earlier version to that of this program, in one transaction."""
+        with self._engine.connect() as connection:
+            self._check(connection, migrates=True)
+
     def close(self) -> None:
         """Close the connections; the next use opens new ones."""
         self._engine.dispose()
@@ -125,19 +130,23 @@ class Database(ABC):
         except SQLAlchemyError as error:  # What no statement raised: a commit, a connection that was lost.
             raise self.explained(error) from error
 
-    def _check(self, connection: Connection) -> None:
+    def _check(self, connection: Connection, *, migrates: bool = False) -> None:
         """Make the tables in a database that has none, and refuse those of another version of this program."""
         version = self._version(connection)
-        if version is None:
+        if version is None or (migrates and version < HEAD):
             self._begin_as(connection, writes=True)
             with connection.begin():
                 self._make_room(connection)
-                if (version := self._version_within(connection)) is None:
+                version = self._version_within(connection)
+                if version is None:
                     metadata.create_all(connection, checkfirst=False)
                     for statement in tables_of_words(self.dialect):
                         connection.exec_driver_sql(statement)
-                    version = HEAD
-                    connection.exec_driver_sql(self.spelled(STATE), {"name": "schema", "value": str(HEAD)})
+                else:
+                    for step in STEPS[version - 1 :]:
+                        step(connection)
+                version = max(version or HEAD, HEAD)
+                connection.exec_driver_sql(self.spelled(STATE), {"name": "schema", "value": str(version)})
         if version != HEAD:
             remedy = "run `waypoint migrate`" if version < HEAD else "install a later version of this program"
             msg = f"the tables in {self.place} are of version {version}, not {HEAD}; {remedy}"

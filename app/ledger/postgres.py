@@ -125,6 +125,7 @@ class PostgresDatabase(Database):
         return f"SELECT to_regclass('\"{self.schema}\".facts') IS NOT NULL"
 
     def _make_room(self, connection: Connection) -> None:
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('waypoint.tables'))")
         _require_pgvector(connection, self.address)
         connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')

@@ -1,14 +1,15 @@
 """The tables of the ledger: the same over SQLite and PostgreSQL, made in an empty database when it is first used.
 
-`words` differs by dialect and is made by `app.ledger.words`. A change of the tables is
-a step in `app.ledger.steps`.
+A change of these tables is made here, for new databases, and as a step in `STEPS`, for those that are there.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -22,7 +23,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import JSON, TypeDecorator, UserDefinedType
 
-HEAD = 1  # The version of these tables.
+# Each brings tables of one version to the next, the first those of version 1, within the transaction of `migrate`.
+STEPS: tuple[Callable[[Connection], None], ...] = ()
+HEAD = 1 + len(STEPS)  # The version of these tables.
 SERIAL = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts by itself in integers only.
 
 metadata = MetaData()

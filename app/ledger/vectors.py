@@ -197,10 +197,11 @@ class Vectors:
 
 
 MOST_REMEMBERED = 1000  # Filters: callers may name any category.
+# A parameter has the type of its first cast: the similarity would be that of a vector of 16 bits, were it a halfvec.
 NEAREST = """
 SELECT id, 1 - (vector <=> CAST(:vector AS vector)) AS similarity FROM (
     SELECT id, vector FROM passages WHERE vector_dims(vector) = {dimensions} AND {where}
-    ORDER BY {indexed} <=> CAST(:vector AS halfvec({dimensions})) LIMIT :limit
+    ORDER BY {indexed} <=> CAST(CAST(:vector AS vector) AS halfvec({dimensions})) LIMIT :limit
 ) AS near ORDER BY similarity DESC
 """
 NEAREST_OF_FEW = """

@@ -1,4 +1,4 @@
-"""Keep the certificate of the high level of confidence beside the index, and hold answers to it."""
+"""Keep the certificate of the high level of confidence in the ledger, and hold answers to it."""
 
 import hashlib
 import json
@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.adapters.private_files import write_atomically
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import folder_beside
+from app.wiring.ledger import ledger_of
 from chains.confidence import WORDS, CalibratedConfidence, CertifiedConfidence, ConfidenceStrategy, load_model
 from chains.errors import ConfigurationError
 from chains.logs import get_logger
@@ -54,23 +52,19 @@ class Certification:
     caches: Caches
     index_version: Callable[[], str | None]
 
-    @property
-    def file(self) -> Path:
-        return folder_beside(self.settings, None, "confidence") / "certificate.json"
-
     @cached_property
     def certificate(self) -> HighCertificate | None:
         """Return the certificate; None where there is none.
 
         Raises:
-            ConfigurationError: its file cannot be read.
+            ConfigurationError: it is not understood.
+            VectorStoreError: the ledger cannot be read.
         """
+        kept = ledger_of(self.settings).fact(FACT)
         try:
-            return HighCertificate.model_validate_json(self.file.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValidationError) as error:
-            msg = f"the certificate {str(self.file)!r} cannot be read; remove it, or make it again by {COMMAND}"
+            return None if kept is None else HighCertificate.model_validate_json(kept)
+        except ValidationError as error:
+            msg = f"the certificate of the high confidence is not understood; {REMEDY}"
             raise ConfigurationError(msg) from error
 
     @property
@@ -79,18 +73,18 @@ class Certification:
         return _digest(self.certificate.model_dump(mode="json", exclude={"models"})) if self.certificate else None
 
     def keep(self, **values: Any) -> None:
-        """Write a certificate of the index, prompts and settings as they are now.
+        """Keep a certificate of the index, prompts and settings as they are now.
 
         Raises:
-            ConfigurationError: it cannot be written.
+            VectorStoreError: the ledger cannot be written.
         """
         date = datetime.now(UTC).isoformat(timespec="seconds")
         made = HighCertificate(date=date, made_by={"index": str(self.index_version()), **self._made_by}, **values)
-        try:
-            write_atomically(self.file, made.model_dump_json(indent=2) + "\n")
-        except OSError as error:
-            msg = f"{str(self.file)!r} cannot be written: {error.strerror}"
-            raise ConfigurationError(msg) from error
+        ledger_of(self.settings).state(FACT, made.model_dump_json())
+
+    def forget(self) -> None:
+        """Remove the certificate: answers are high as the settings say."""
+        ledger_of(self.settings).state(FACT, None)
 
     def changed(self) -> list[str]:
         """Return the names of what has changed since the certification."""
@@ -144,7 +138,9 @@ class Certification:
         }
 
 
+FACT = "certificate"  # of the ledger.
 COMMAND = "`waypoint eval QUESTIONS --certify`"
+REMEDY = f"make it again by {COMMAND}, or remove it by `waypoint eval QUESTIONS --no-certify`"
 
 
 def _digest(value: Any) -> str:

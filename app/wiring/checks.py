@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -14,7 +15,7 @@ from app.ports import Outbox, Trial
 from app.settings import Settings
 from app.settings.values import LOCAL_SERVERS
 from app.wiring.answering import Answering
-from app.wiring.certification import COMMAND
+from app.wiring.certification import COMMAND, REMEDY
 from app.wiring.llm import first_model, second_model
 from app.wiring.sample import ingest_command
 from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError, WaypointError
@@ -249,11 +250,10 @@ def _listed(settings: Settings, model: Any) -> str:
 
 def _certificate(services: Answering) -> Iterator[Trial]:
     certification = services.certification
-    if certification is None or not certification.file.exists():
-        yield Trial("high confidence", None, COMMAND)
-    else:
-        remedy = f"{COMMAND}, or remove {certification.file}"
-        yield Trial("high confidence", certification.status, remedy, required=False)
+    status = certification.status if certification else None
+    with suppress(WaypointError):  # The trial tells of it.
+        status = status if certification and certification.certificate else None
+    yield Trial("high confidence", status, REMEDY if status else COMMAND, required=False)
 
 
 def _beside(services: Answering) -> Trial:

@@ -163,13 +163,12 @@ def _in_postgres(index: PassageIndex, collection: str) -> Earlier | None:
         table, of = f"waypoint.chunks_{int(number)}", f"FROM waypoint.records WHERE index = {int(number)}"
 
         def rows(table: str = table) -> Iterator[Row]:
-            last = ""
-            query = f"SELECT id, content, metadata, vector_send(embedding) FROM {table} "  # noqa: S608 - a number.
-            while part := database.rows(f"{query} WHERE id > :last ORDER BY id LIMIT {AT_ONCE}", last=last):
-                for id_, content, metadata, vector in part:
+            last = 0
+            query = f"SELECT number, id, content, metadata, vector_send(embedding) FROM {table}"  # noqa: S608
+            while part := database.rows(f"{query} WHERE number > :last ORDER BY number LIMIT {AT_ONCE}", last=last):
+                for last, id_, content, metadata, vector in part:  # noqa: B007 - where the next part begins.
                     document = Document(id=id_, page_content=content, metadata=metadata)
                     yield Row(id_, document, from_wire(bytes(vector)))
-                last = part[-1][0]
 
         times = database.rows(f"SELECT key, updated_at {of} AND namespace = 'sources'")
         sources = {Source(*json.loads(key)): written for key, written in times}

@@ -7,6 +7,7 @@ import pytest
 import prompts
 from app.settings import load_settings
 from app.wiring import Services
+from app.wiring.ledger import ledger_of
 
 RATE = "What is the rate of GST on imports into Singapore?"
 GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
@@ -63,7 +64,7 @@ def test_what_is_certified_is_high_and_says_what_that_means(waypoint, certified)
         "high",
         True,
     )
-    kept = json.loads(next(Path("storage").rglob("certificate.json")).read_text())
+    kept = json.loads(str(ledger_of(load_settings(_env_file=None)).fact("certificate")))
     assert found["score"] >= kept["threshold"]
     assert (kept["questions"], kept["kept"], kept["wrong"]) == (30, 30, 0)
     assert finding(waypoint)["state"] == "ok"
@@ -120,7 +121,7 @@ def test_too_few_questions_are_told_and_nothing_is_written(waypoint, desk, tmp_p
     assert code == 1
     assert "needs 22 answers with high scores and none of them wrong" in err
     assert "About 22 questions like these are needed, not 11" in err
-    assert not list(Path("storage").rglob("certificate.json"))
+    assert ledger_of(load_settings(_env_file=None)).fact("certificate") is None
 
 
 def test_too_many_wrong_answers_are_told(waypoint, desk, tmp_path):
@@ -150,7 +151,15 @@ def test_what_cannot_be_certified_is_refused(waypoint, tmp_path, monkeypatch, op
 
 
 def test_a_damaged_certificate_is_named(waypoint, certified):
-    next(Path("storage").rglob("certificate.json")).write_text("{}")
+    ledger_of(load_settings(_env_file=None)).state("certificate", "{}")
 
-    assert "remove it, or make it again" in waypoint("ask", RATE)[2]
+    assert "make it again by `waypoint eval QUESTIONS --certify`, or remove it" in waypoint("ask", RATE)[2]
     assert finding(waypoint)["state"] == "failed"
+
+
+def test_a_certificate_that_was_removed_limits_nothing(waypoint, certified, tmp_path):
+    (certified / "vat.md").write_text("# VAT Guide\n\n## Rate\n\nThe rate of VAT in Indonesia is 11 %.\n")
+    waypoint("ingest", str(certified))
+    waypoint("eval", write_questions(tmp_path / "few.jsonl", right=1), "--no-certify")
+
+    assert (confidence(waypoint)["level"], finding(waypoint)["state"]) == ("high", "off")

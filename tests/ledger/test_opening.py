@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from app.ledger.connect import open_database, schema_of
 from app.ledger.database import Database
@@ -33,6 +34,33 @@ def test_tables_of_a_later_version_are_refused(database: Database) -> None:
     database.close()
     with pytest.raises(ConfigurationError, match="version 99, not 1; install a later version"):
         facts(database)
+
+
+def test_tables_of_an_earlier_version_are_brought_to_this_one_as_a_whole_when_that_is_asked_for(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.state("name", "value")
+    database.close()
+
+    def add_column(connection: Connection) -> None:
+        connection.exec_driver_sql("ALTER TABLE facts ADD COLUMN note text")
+
+    def fail(connection: Connection) -> None:
+        connection.exec_driver_sql("DROP TABLE nowhere")
+
+    monkeypatch.setattr("app.ledger.database.HEAD", 3)
+    for steps, failure in ((add_column, fail), "nowhere"), ((add_column, add_column), "note"):
+        monkeypatch.setattr("app.ledger.database.STEPS", steps)
+        with pytest.raises(ConfigurationError, match="version 1, not 3; run `waypoint migrate`"):
+            facts(database)
+        with pytest.raises(VectorStoreError, match=failure):
+            database.migrate()
+    monkeypatch.setattr("app.ledger.database.STEPS", (add_column, lambda _connection: None))
+    database.migrate()
+    database.migrate()
+
+    assert facts(database) == {"schema": "3", "name": "value"}
+    assert database.rows("SELECT note FROM facts") == [(None,), (None,)]
 
 
 def test_a_failed_change_leaves_nothing(database: Database) -> None:

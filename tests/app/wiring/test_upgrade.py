@@ -1,0 +1,139 @@
+"""An index that a program before the ledger made is brought over as it was, and nothing is embedded again."""
+
+import base64
+import json
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any, cast
+
+import chromadb
+import psycopg
+import pytest
+
+from app.ledger.index import FORMAT
+from app.settings import Settings, load_settings
+from app.wiring import Services
+from app.wiring.models import embedding_label
+from chains.errors import ConfigurationError
+from tests.app.wiring.test_copying import contents, corpus, opened  # noqa: F401 - a fixture.
+from tests.fakes import WordEmbeddings
+
+SCHEMA = """
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE SCHEMA waypoint;
+CREATE TABLE waypoint.indexes (index integer PRIMARY KEY, embedding_model text, format integer, scopes jsonb);
+CREATE TABLE waypoint.collections (name text PRIMARY KEY, index integer REFERENCES waypoint.indexes);
+CREATE TABLE waypoint.chunks_7 (number serial, id text, content text, metadata json, embedding vector);
+CREATE TABLE waypoint.records (index integer, namespace text, key text, updated_at double precision);
+"""
+
+
+class Before:
+    """What an index holds, to be written in the forms of before."""
+
+    def __init__(self, services: Services) -> None:
+        index = services.index.current()
+        ids = [id_ for document in index.documents() for id_ in index.chunks_of(document.doc_id)]
+        vectors = index.vectors(ids)
+        self.chunks = [
+            (chunk.id, chunk.page_content, chunk.metadata, vectors[chunk.id]) for chunk in index.get_by_ids(ids)
+        ]
+        self.sources = [(json.dumps(astuple(source)), written) for source, written in index.sources().items()]
+        self.contents = contents(services.settings)
+        self.scopes = json.dumps(index.scopes())
+        self.made = {"format": FORMAT, "embedding_model": embedding_label(services.settings)}
+
+    def records(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "scopes.json").write_text(self.scopes)
+        with closing(sqlite3.connect(folder / "records.sqlite3")) as records:
+            records.execute("CREATE TABLE upsertion_record (namespace, key, updated_at)")
+            records.executemany("INSERT INTO upsertion_record VALUES ('sources', ?, ?)", self.sources)
+            records.execute("INSERT INTO upsertion_record VALUES ('chunks', 'abc', 1.0)")
+            records.commit()
+
+    def chroma(self, settings: Settings) -> None:
+        folder = settings.chroma.path / settings.store.collection
+        self.records(folder / "g1")
+        (folder / "version").write_text("g1\n")
+        client: Any = chromadb.PersistentClient(str(folder / "g1"))
+        ids, texts, metadatas, vectors = map(list, zip(*self.chunks, strict=True))
+        collection = client.create_collection(settings.store.collection, metadata=self.made)
+        collection.add(ids=ids, documents=texts, metadatas=metadatas, embeddings=vectors)
+        client.close()
+
+    def memory(self, settings: Settings) -> None:
+        file = settings.store.memory_path
+        self.records(file.with_name(f"{file.name}.index"))
+        documents = [
+            {
+                "id": id_,
+                "pageContent": text,
+                "metadata": metadata,
+                "vector": base64.b64encode(vector.tobytes()).decode(),
+            }
+            for id_, text, metadata, vector in self.chunks
+        ]
+        made = {"format": self.made["format"], "embeddingModel": self.made["embedding_model"]}
+        file.write_text(json.dumps(made | {"documents": documents}))
+
+    def postgres(self, settings: Settings) -> None:
+        assert settings.database.url
+        with psycopg.connect(settings.database.url.get_secret_value()) as connection:
+            connection.execute(SCHEMA)
+            index = (self.made["embedding_model"], self.made["format"], self.scopes)
+            connection.execute("INSERT INTO waypoint.indexes VALUES (7, %s, %s, %s)", index)
+            connection.execute("INSERT INTO waypoint.collections VALUES (%s, 7)", [settings.store.collection])
+            rows: Iterable[Any] = (
+                (id_, text, json.dumps(metadata), str(vector.tolist())) for id_, text, metadata, vector in self.chunks
+            )
+            cursor = connection.cursor()
+            cursor.executemany(
+                "INSERT INTO waypoint.chunks_7 (id, content, metadata, embedding) VALUES (%s, %s, %s, %s)", rows
+            )
+            cursor.executemany("INSERT INTO waypoint.records VALUES (7, 'sources', %s, %s)", self.sources)
+
+
+@pytest.fixture
+def before(corpus, tmp_path) -> Before:  # noqa: F811 - the fixture.
+    services = opened(load_settings(vector_store_type="memory", memory_store_path=tmp_path / "made" / "now.json"))
+    services.ingest([corpus])
+    return Before(services)
+
+
+@pytest.mark.parametrize("kind", ["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)])
+def test_the_first_question_finds_what_the_earlier_index_held(before, corpus, tmp_path, request, kind):  # noqa: F811
+    options = {"database_url": request.getfixturevalue("empty_database_url")} if kind == "postgres" else {}
+    settings = load_settings(
+        vector_store_type=kind, chroma_path=tmp_path / "old", memory_store_path=tmp_path / "old.json", **options
+    )
+    getattr(before, kind)(settings)
+
+    assert contents(settings) == before.contents
+    services = opened(settings)
+    assert services.ingest([corpus]).unchanged == len(before.chunks)
+    assert cast("WordEmbeddings", services.embeddings).embedded == 0
+
+
+@pytest.mark.parametrize("made", [{"embedding_model": "another"}, {"format": FORMAT - 1}])
+def test_an_index_of_another_model_or_format_is_named_and_the_ledger_stays_empty(before, tmp_path, made):
+    settings = load_settings(vector_store_type="memory", memory_store_path=tmp_path / "old.json")
+    before.made |= made
+    before.memory(settings)
+    services = opened(settings)
+
+    with pytest.raises(ConfigurationError, match="an earlier version or with another model; rebuild it"):
+        services.index.current()
+    assert services.stored.version() is None
+
+
+def test_the_command_brings_all_over_and_then_finds_nothing(before, tmp_path, waypoint, monkeypatch):
+    monkeypatch.setenv("VECTOR_STORE_TYPE", "memory")
+    monkeypatch.setenv("MEMORY_STORE_PATH", str(tmp_path / "old.json"))
+    before.memory(load_settings())
+
+    assert waypoint("upgrade")[1].startswith(f"Brought over {len(before.chunks)} passages of {tmp_path / 'old.json'}")
+    assert waypoint("upgrade")[1] == "There is nothing to bring over.\n"
