@@ -17,7 +17,6 @@ from app.http.middleware import middleware
 from app.http.middleware.concurrency import InFlight
 from app.http.routes import answers, copilot, documents, feedback, health, page, sign_in
 from app.wiring import Services
-from app.wiring.page_files import LOGOS, file_in, owner_of
 
 
 def create_app(services: Services) -> FastAPI:
@@ -53,37 +52,23 @@ def create_app(services: Services) -> FastAPI:
 
 
 def _add_routes(app: FastAPI, services: Services) -> None:
-    settings, chain = services.settings, services.chain
-    for router in (
-        answers.query_router,
-        answers.chat_router(settings.llm.models),
-        answers.search_router,
-        feedback.router,
-    ):
-        app.include_router(router)
+    settings = services.settings
     question = copilot.question_model(
         top_k=settings.retrieval.top_k,
         threshold=settings.retrieval.threshold,
         most=settings.limits.question_characters,
     )
-    handler = langserve.handler(chain, question, copilot.PATH)
-    app.include_router(copilot.copilot_router(chain, handler, question))
-    app.include_router(copilot.playground_router(chain, handler, question))
-    app.include_router(health.router)
-    owner = owner_of(settings.web.page)
-    page_router = page.page_router(
-        services.examples,
-        services.teams,
-        audience=services.access.anonymous.audience if services.access.anonymous else "public",
-        framed_by=settings.framing_origins,
-        most_characters=settings.limits.question_characters,
-        name=owner.get("name", "Waypoint Co-Pilot"),
-        greeting=owner.get("greeting", ""),
-        logo=file_in(settings.web.page, *LOGOS),
-    )
+    handler = langserve.handler(services.chain, question, copilot.PATH)
     for router in (
+        answers.query_router,
+        answers.chat_router(settings.llm.models),
+        answers.search_router,
+        feedback.router,
+        copilot.copilot_router(services.chain, handler, question),
+        copilot.playground_router(services.chain, handler, question),
+        health.router,
         openapi.router,
-        page_router,
+        page.page_router(services),
         page.router,
         answers.sessions_router,
         sign_in.router,

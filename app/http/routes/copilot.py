@@ -13,12 +13,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar, cast
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
 from langserve import APIHandler
+from langserve.schema import BatchResponseMetadata, InvokeResponseMetadata
 from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_model, model_validator
 
 from app.http.compat.langserve import playground_file
@@ -116,32 +117,18 @@ class Batch(BaseModel, Generic[Asked]):
     inputs: list[Annotated[Asked, WrapValidator(_keep_error)]] = Field(max_length=BATCH_MAX)
 
 
-class RunMetadata(BaseModel):
-    """Names a run."""
-
-    run_id: UUID
-    feedback_tokens: list[Any] = []
-
-
 class Called(BaseModel):
     """An answer, and the run that gave it."""
 
     output: Answer
-    metadata: RunMetadata
-
-
-class BatchMetadata(BaseModel):
-    """Names the runs of a batch."""
-
-    run_ids: list[UUID]
-    responses: list[RunMetadata]
+    metadata: InvokeResponseMetadata
 
 
 class BatchCalled(BaseModel):
     """The answers in the order of the questions, and the runs that gave them."""
 
     output: list[Answer | BatchError]
-    metadata: BatchMetadata
+    metadata: BatchResponseMetadata
 
 
 def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHARACTERS) -> type[BaseModel]:
