@@ -114,7 +114,6 @@ class NearPassage(Place):
 
 
 def closest_of(answer: Answer) -> list[NearPassage]:
-    """Return the closest passages."""
     return [
         {
             **place_of(passage),

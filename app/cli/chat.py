@@ -53,7 +53,10 @@ class Conversation:
             if text.casefold() in LEAVING:
                 self.ended = True
             elif text.startswith("/"):
-                name, *words = _words(text)
+                try:
+                    name, *words = shlex.split(text)
+                except ValueError:  # An unclosed quotation mark.
+                    name, *words = text.split()
                 if name in self.commands:
                     self.commands[name][0](words)
                 else:
@@ -120,13 +123,6 @@ class Conversation:
 
     def _quit(self, words: list[str]) -> None:
         self.ended = True
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:  # An unclosed quotation mark.
-        return text.split()
 
 
 def chat() -> None:

@@ -52,7 +52,6 @@ class ErrorReply:
 
     @property
     def error(self) -> str:
-        """Return the name of the status."""
         return _NAMES.get(self.status) or HTTPStatus(self.status).phrase
 
     def in_place(self) -> dict[str, Any]:
@@ -136,7 +135,6 @@ def first_issue(error: RequestValidationError) -> str:
 
 
 def issue_text(issue: Mapping[str, Any]) -> str:
-    """Return the problem, without the input."""
     return str(issue["msg"]).removeprefix("Value error, ")
 
 

@@ -51,7 +51,6 @@ class EventStream(StreamingResponse):
         super().__init__(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 
     async def stream_response(self, send: Send) -> None:
-        """Send the events and the comments."""
         lock, ended = anyio.Lock(), False
 
         async def send_in_turn(message: Message) -> None:

@@ -1,7 +1,7 @@
 """Describe the API at /openapi.json, with examples and authentication; show it at /docs and /redoc without a CDN."""
 
-from collections.abc import Callable, Mapping
-from functools import cache, partial
+from collections.abc import Mapping
+from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Any, Literal
@@ -111,32 +111,32 @@ def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> 
 
     Describing every route takes longer than the rest of the start.
     """
-    app.openapi = cache(partial(_description, app, app.openapi, auth_mode))  # type: ignore[method-assign] # As FastAPI says.
+    usual = app.openapi
 
+    @cache
+    def described() -> dict[str, Any]:
+        description = usual()
+        models = description["components"]["schemas"]
+        for unused in ("HTTPValidationError", "ValidationError"):
+            del models[unused]
+        schemes, policies = SCHEMES[auth_mode], Policies(app.routes)
+        if schemes:
+            description["components"]["securitySchemes"] = schemes
+        for path, methods in description["paths"].items():
+            for method, operation in methods.items():
+                responses = operation["responses"]
+                # FastAPI adds its own 422 to routes with a body or a parameter; contracts without one answer 400.
+                if "HTTPValidationError" in str(responses.get("422")):
+                    del responses["422"]
+                for response in responses.values():
+                    content = response.get("content", {}).get("application/json")
+                    if content is not None and "example" not in content:
+                        content["example"] = _example(content["schema"], models)
+                if schemes and not policies.find(path, method.upper()).is_open:
+                    operation["security"] = [{scheme: []} for scheme in schemes]
+        return description
 
-def _description(app: FastAPI, usual: Callable[[], dict[str, Any]], auth_mode: str) -> dict[str, Any]:
-    description = usual()
-    operations = [
-        (path, method, operation) for path, at in description["paths"].items() for method, operation in at.items()
-    ]
-    # FastAPI adds its own 422 to routes with a body or a parameter; contracts without one answer 400 instead.
-    for *_, operation in operations:
-        if "HTTPValidationError" in str(operation["responses"].get("422")):
-            del operation["responses"]["422"]
-    models = description["components"]["schemas"]
-    for unused in ("HTTPValidationError", "ValidationError"):
-        del models[unused]
-    for *_, operation in operations:
-        for response in operation["responses"].values():
-            if "example" not in (content := response.get("content", {}).get("application/json", {"example": None})):
-                content["example"] = _example(content["schema"], models)
-    if schemes := SCHEMES[auth_mode]:
-        description["components"]["securitySchemes"] = schemes
-        policies = Policies(app.routes)
-        for path, method, operation in operations:
-            if not policies.find(path, method.upper()).is_open:
-                operation["security"] = [{scheme: []} for scheme in schemes]
-    return description
+    app.openapi = described  # type: ignore[method-assign] # As FastAPI says.
 
 
 def _example(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Any:

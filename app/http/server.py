@@ -21,12 +21,12 @@ from app.wiring import Services
 
 def create_app(services: Services) -> FastAPI:
     """Return the application over `services`; nothing is opened before it starts."""
-    in_flight = InFlight()
+    settings, in_flight = services.settings, InFlight()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services.running():
-            if services.settings.server.warm_up:
+            if settings.server.warm_up:
                 await asyncio.to_thread(services.warm_up)
             in_flight.phase = "ready"
             yield
@@ -46,13 +46,6 @@ def create_app(services: Services) -> FastAPI:
     app.state.in_flight = in_flight
     app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.clock.now)
     add_error_handlers(app)
-    _add_routes(app, services)
-    openapi.describe(app, services.settings.access.mode)
-    return app
-
-
-def _add_routes(app: FastAPI, services: Services) -> None:
-    settings = services.settings
     question = copilot.question_model(
         top_k=settings.retrieval.top_k,
         threshold=settings.retrieval.threshold,
@@ -76,3 +69,5 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         *(make(services) for make in hooks.each("routes")),
     ):
         app.include_router(router)
+    openapi.describe(app, settings.access.mode)
+    return app

@@ -38,7 +38,6 @@ class Visit:
 
 
 def render(visit: Visit) -> str:
-    """Return the page."""
     table = words.languages()[visit.language]
     shown = {key: text for key, text in table.items() if key in _shown_by_scripts()}
     return _filled("page.html.jinja", visit.language, visit=visit, words=shown, languages=words.names())

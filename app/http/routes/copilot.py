@@ -150,7 +150,6 @@ def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHA
 
 
 def copilot_router(chain: Chain, handler: APIHandler, question: Any) -> APIRouter:
-    """Return the routes of the chain."""
     router = APIRouter(prefix=PATH, tags=["LangServe"])
 
     @Policy(body_bytes=BODY_BYTES)
@@ -284,7 +283,11 @@ def playground_router(chain: Chain, handler: APIHandler, question: Any) -> APIRo
 
     async def run(request: Request, body: Any) -> Response:
         parts = patches(chain.astream(question_of(body.input), call_config(request)))
-        return EventStream(events_of(request, parts, on_error=_error_patch))
+
+        def failed(reply: ErrorReply) -> str:  # The page shows data events and ignores error events.
+            return data_event({"ops": [_patch("answer", reply.message)]})
+
+        return EventStream(events_of(request, parts, on_error=failed))
 
     add_route(router, run, Call[question], path=RUN, response_class=Response)
     return router
@@ -307,8 +310,3 @@ def _patch(name: str, value: Any) -> Patch:
             return {"op": "replace", "path": "/streamed_output", "value": [value]}
     step = {"id": None, "name": name, "start_time": datetime.now(UTC).isoformat(), "final_output": value}
     return {"op": "add", "path": f"/logs/{name}", "value": step}
-
-
-def _error_patch(reply: ErrorReply) -> str:
-    # The page shows data events and ignores error events.
-    return data_event({"ops": [_patch("answer", reply.message)]})

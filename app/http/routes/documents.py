@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
@@ -134,8 +135,9 @@ def list_documents(
     services: Services = request.app.state.services
     library, is_staff = services.library, identity.audience == "internal"
     entries = library.catalogue().entries.values()
+    searched = attrgetter("title", "category", "organisation", "jurisdiction", "doc_id")
     words = search.casefold().split()
-    hits = [entry for entry in entries if all(word in _searched(entry) for word in words)]
+    hits = [entry for entry in entries if all(word in " ".join(searched(entry)).casefold() for word in words)]
     uses = None
     if is_staff:  # None where no answers are kept, or they cannot be read.
         with suppress(VectorStoreError):
@@ -172,12 +174,6 @@ def list_documents(
         if may_add
         else None,
     )
-
-
-def _searched(entry: Entry) -> str:
-    """Return the words of a document's metadata."""
-    names = (entry.title, entry.category, entry.organisation, entry.jurisdiction, entry.doc_id)
-    return " ".join(names).casefold()
 
 
 def _listed(library: Library, entry: Entry, identity: Identity) -> ListedDocument:

@@ -91,8 +91,8 @@ def page_router(services: Services) -> APIRouter:
 
 def language_of(request: Request) -> str:
     """Return the visitor's language: from the address, the cookie, or the browser's preference."""
-    asked, kept = request.query_params.get("lang"), request.cookies.get("lang")
-    return words.choose(asked, kept, request.headers.get("accept-language", ""))
+    accepted = request.headers.get("accept-language", "")
+    return words.choose(request.query_params.get("lang"), request.cookies.get("lang"), accepted)
 
 
 def insights_page(request: Request, found: Any, *, days: int) -> Response:

@@ -14,7 +14,7 @@ from lxml import etree
 from app.adapters.documents.html import without_unseen, words_of
 from app.wings.office.office import office_properties, open_archive
 from chains.ingestion.markup import PARSER, markdown_of
-from chains.ingestion.source import SourceText, is_title, left_out, title_of
+from chains.ingestion.source import SourceText, left_out, title_of
 from chains.ingestion.tables import one_line
 from chains.regular_files import open_file
 
@@ -37,9 +37,6 @@ def load_docx(path: Path) -> SourceText:
     """Read a Word document; its title is that of its properties, or its first heading, or the file's name.
 
     What Word hides or strikes out is left out, with a warning. The heads and feet of its pages are read once.
-
-    Raises:
-        IngestionError: the file cannot be opened, unpacks to too much, or has no text. Other errors mean damage.
     """
     with open_file(path) as file, open_archive(file, besides=MEDIA) as archive:
         properties = office_properties(archive)
@@ -52,8 +49,6 @@ def load_docx(path: Path) -> SourceText:
     page = BeautifulSoup("".join([html[:place], *heads, html[place:], *feet]), PARSER)
     warnings = [*left_out(hidden, "hidden in Word"), *without_unseen(page)]
     title = words_of(page.select_one("h1")) or title_of(path)
-    if not is_title(properties.get("title", "")):
-        properties.pop("title", None)
     return SourceText(markdown_of(page), 0, {"title": title} | properties, warnings=tuple(warnings))
 
 

@@ -45,7 +45,6 @@ class Message(BaseModel):
 
     @property
     def text(self) -> str:
-        """Return the words of the message."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content or ())

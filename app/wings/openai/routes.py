@@ -70,7 +70,6 @@ _ERRORS = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504,
 
 
 def completions_router(services: Services) -> APIRouter:
-    """Return the routes."""
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
     names = (OFFLINE,) if services.settings.provider == OFFLINE else services.settings.llm.models
     created = int(time.time())

@@ -112,11 +112,10 @@ class Bucket:
         fingerprint = json.dumps([mark, about.get("size")])
         if mark and before is not None and before.fingerprint == fingerprint:
             return RemoteDocument(before.name, address, fingerprint, None)
-        return RemoteDocument(name, address, fingerprint, self._fetch(about["name"], folder))
-
-    def _fetch(self, path: str, folder: Path) -> Path:
+        path = about["name"]
         with _translated("be fetched"), self._files.open(path, "rb") as content:
-            return save(self._parts(content, path), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+            file = save(self._parts(content, path), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+        return RemoteDocument(name, address, fingerprint, file)
 
     def _parts(self, content: Any, path: str) -> Iterator[bytes]:
         """Yield what an object holds; a large one is read in several requests, which may meet another version."""

@@ -61,7 +61,6 @@ class PublicTransport(httpx.BaseTransport):
         return self._transports[host].handle_request(checked)
 
     def close(self) -> None:
-        """Close all connections."""
         for transport in self._transports.values():
             transport.close()
 

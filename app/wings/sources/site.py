@@ -83,10 +83,9 @@ class Site:
     def _page(
         self, address: str, before: Copy | None, names: set[str], folder: Path, *, is_start: bool
     ) -> tuple[RemoteDocument | Unread, list[str]]:
-        """Return what is at an address, and its links."""
         marks = Marks(*json.loads(before.fingerprint)) if before else Marks()
         try:
-            reply = self.client.get(address, folder, known=marks, may_follow=self._may_follow)
+            reply = self.client.get(address, folder, known=marks, may_follow=lambda link: bool(self.scope.normal(link)))
         except IngestionError as error:
             if is_start:
                 raise
@@ -121,9 +120,6 @@ class Site:
             return Unread(address, reason or "", on_purpose=True), links.addresses if links else []
         names.add(name)
         return RemoteDocument(name, address, json.dumps(reply.marks), reply.content), links.addresses if links else []
-
-    def _may_follow(self, address: str) -> bool:
-        return self.scope.normal(address) is not None
 
     def _first(self, robots: Protego, folder: Path) -> tuple[deque[tuple[str, int]], int]:
         """Return where to begin, and how many links to go on from there: none from a sitemap."""
