@@ -96,13 +96,9 @@ class PublicEvents:
     """The events of `astream_events` without what only operators may see.
 
     The chain shows its question and its answer, its steps the fields of the answer that they add, and the answering
-    model its words. Prompts, contexts, search candidates and all other inputs are removed.
-
-    Args:
-        fields: The fields of the chain's state that a client may see.
-        answering: The name of the step whose model writes the answer.
-        audience: Who asks: strangers see of the fields what `Disclosure` leaves.
-        selection: `include_names`, `include_types`, `include_tags` and the same with `exclude_`, as in LangChain.
+    model its words. Prompts, contexts, search candidates and all other inputs are removed. `answering` names the step
+    whose model writes the answer; strangers see of the `fields` what `Disclosure` leaves; `selection` holds
+    `include_names`, `include_types`, `include_tags` and the same with `exclude_`, as in LangChain.
     """
 
     fields: frozenset[str]

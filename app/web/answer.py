@@ -24,11 +24,8 @@ def render(
 ) -> tuple[str, list[int | None]]:
     """Return the HTML of an answer to which nothing is added, and the number of each citation.
 
-    Args:
-        text: The answer as it came.
-        citations: Those of the answer object; their `start` and `end` are places in `text`.
-        questions: Those of a message that holds several; the answer's parts get them as headings.
-        language: Of the chips' labels.
+    `start` and `end` of the citations are places in `text`; the parts of an answer to several `questions` get these as
+    headings.
     """
     table = words.languages()[language]
     numbers = numbers_of(citations)

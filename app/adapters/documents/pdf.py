@@ -164,12 +164,15 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
     texts = [text_of(lines) for lines in kept]
     places = list(placed_pages([text for text, _ in texts]))
     covers = {number for number, (text, _) in enumerate(texts[:COVER_PAGES]) if is_cover(text)}
+    # The heading that stands above all others at the beginning names the document, unless several are of its level.
+    is_alone = found and found[0].page == 0 and all(heading.level > found[0].level for heading in found[1:])
+    title = without_controls(found[0].text)[:MAX_NAME] if is_alone else ""
     warnings = [f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning]
     without = [f"the table of contents on page {number + 1} is left out" for number in contents[:1]]
     return SourceText(
         PAGE_BREAK.join(text for text, _ in texts),
         0,
-        _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), _title_in(found)),
+        _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), title),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
         headings=tuple(_headings(found, places, [starts for _, starts in texts], covers)),
         tables=tuple(sorted(_tables([*written, *tables(kept)], places, [starts for _, starts in texts]))),
@@ -197,12 +200,6 @@ def _tables(tables: Sequence[FoundTable], places: Sequence[Page], starts: Sequen
     for found in tables:
         head, body = place(found.page, found.head), place(found.page, found.head + found.heads)
         yield Table(head, body, place(found.last_page, found.end))
-
-
-def _title_in(found: Sequence[FoundHeading]) -> str:
-    """Return the heading that stands above all others at the beginning; empty where several are of its level."""
-    alone = found and found[0].page == 0 and all(one.level > found[0].level for one in found[1:])
-    return without_controls(found[0].text)[:MAX_NAME] if alone else ""
 
 
 def _metadata(about: dict[str, str], path: Path, cover: str, heading: str) -> dict[str, str]:

@@ -62,7 +62,8 @@ class Unseen:
 
     @cached_property
     def _pixels(self) -> np.ndarray:
-        return self.page.render(scale=1, grayscale=True, may_draw_forms=False).to_numpy()
+        pixels: np.ndarray = self.page.render(scale=1, grayscale=True, may_draw_forms=False).to_numpy()
+        return pixels
 
     def _is_blank(self, first: int, end: int) -> bool:
         """Say whether the page shows nothing where these letters stand."""

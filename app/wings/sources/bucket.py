@@ -23,13 +23,9 @@ ALSO = {".waypointignore", "scope.yaml"}
 
 @dataclass
 class Bucket:
-    """The documents below an address like s3://bucket/folder, or the one at it.
+    """The documents below an address like s3://bucket/folder, or the one at it; one may take `timeout_s`.
 
-    Args:
-        address: Where; it holds no key and no password: the services' own variables and files do.
-        endings: The endings of the files that are fetched.
-        max_bytes: The largest file that is.
-        timeout_s: How long one file may take.
+    The address holds no key and no password: the services' own variables and files do.
 
     Raises:
         IngestionError: the package that speaks to the service is not installed.

@@ -4,6 +4,7 @@ import ipaddress
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -21,24 +22,19 @@ class PrivateAddressError(Exception):
     """A name leads into a private network, or to this machine."""
 
 
+@dataclass(eq=False, kw_only=True)
 class PublicTransport(httpx.BaseTransport):
     """Looks up the host of each request, checks all its addresses, and connects to one of those.
 
     A name that is looked up a second time may lead elsewhere (DNS rebinding), so that only the checked address is used;
     the certificate is still checked for the name. Redirects are requests of their own, and checked like any other.
-
-    Args:
-        allow_private: Whether private networks and this machine may be asked as well.
-        connect: Makes what carries the requests to one host.
+    `connect` makes what carries the requests to one host.
     """
 
-    def __init__(
-        self, *, allow_private: bool = False, connect: Callable[[], httpx.BaseTransport] = httpx.HTTPTransport
-    ) -> None:
-        self._allow_private = allow_private
-        self._connect = connect
-        # Of each host its own: a connection that was opened for one name is not used for another.
-        self._transports: dict[str, httpx.BaseTransport] = {}
+    allow_private: bool = False
+    connect: Callable[[], httpx.BaseTransport] = httpx.HTTPTransport
+    # Of each host its own: a connection that was opened for one name is not used for another.
+    _transports: dict[str, httpx.BaseTransport] = field(default_factory=dict, init=False)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request to a checked address of its host.
@@ -57,7 +53,7 @@ class PublicTransport(httpx.BaseTransport):
             extensions={**request.extensions, "sni_hostname": host},
         )
         if host not in self._transports:
-            self._transports[host] = self._connect()
+            self._transports[host] = self.connect()
         return self._transports[host].handle_request(checked)
 
     def close(self) -> None:
@@ -73,7 +69,7 @@ class PublicTransport(httpx.BaseTransport):
             msg = f"{host} has no address"
             raise httpx.ConnectError(msg, request=request) from error
         addresses = [str(one[4][0]) for one in found]
-        if not self._allow_private and not all(is_public(address) for address in addresses):
+        if not self.allow_private and not all(is_public(address) for address in addresses):
             msg = f"{host} leads into a private network"
             raise PrivateAddressError(msg)
         return addresses[0]
