@@ -137,7 +137,7 @@ class MarkedCitation(BaseModel):
     attributed: bool = False
 
 
-class NearPassage(BaseModel):
+class DrawnPassage(BaseModel):
     """The fields of a closest passage that its drawing needs."""
 
     quote: str = Field(max_length=ANSWER_MAX_CHARACTERS)
@@ -150,7 +150,7 @@ class RenderBody(BaseModel):
 
     answer: str = Field(max_length=ANSWER_MAX_CHARACTERS)
     citations: list[MarkedCitation] = Field(default_factory=list, max_length=500)
-    closest: list[NearPassage] = Field(default_factory=list, max_length=10)
+    closest: list[DrawnPassage] = Field(default_factory=list, max_length=10)
     final: bool = True
     question: str = Field("", max_length=ANSWER_MAX_CHARACTERS)
 

@@ -30,11 +30,12 @@ from app.wiring.build import search
 from app.wiring.library import Library
 from app.wiring.llm import close
 from chains.audience import audience_in, called_by
+from chains.history import HistoryMessage
 from chains.library import around, parts_of
 from chains.naming import Place, place_in, place_name, unsupported_sentences
 from chains.question import QUERY_MAX_CHARACTERS
 from chains.state import Outcome, Passage, Question
-from chains.tool import ToolTurn, advice_on, content_of, numbered_text
+from chains.tool import advice_on, content_of, numbered_text
 
 INSTRUCTIONS = (
     "Answers from a company's own documents. `ask` gives a cited answer, `search` the passages themselves; "
@@ -119,7 +120,7 @@ class DocumentServer(FastMCP[Any]):
             str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS, description="One question, in a full sentence.")
         ],
         history: Annotated[
-            list[ToolTurn],
+            list[HistoryMessage],
             Field(max_length=20, description="The conversation before, where the question refers to it."),
         ] = [],  # noqa: B006 - Only its value goes into the schema.
     ) -> Annotated[types.CallToolResult, AskOutput]:
