@@ -114,7 +114,7 @@ def report_text(report: "Report", *, dry_run: bool = False) -> str:
             f"{head} {report.added} added, {report.updated} updated, {report.unchanged} unchanged, "
             f"{report.deleted} deleted {tail}"
         )
-    files = [escaped(f"would {one.change} {one.path}") for one in report.changes]
+    files = [escaped(f"would {change.change} {change.path}") for change in report.changes]
     counts = f"{report.added} chunks, update {report.updated}, keep {report.unchanged}, delete {report.deleted}"
     return "\n".join([*files, f"{head} would add {counts}; nothing was changed. Read {tail}"])
 

@@ -94,7 +94,7 @@ class Policies:
         for methods, policy in at_path:
             if not methods or method in methods:
                 return policy
-        alike = [policy for methods, policy in at_path if any(_is_safe(one) is _is_safe(method) for one in methods)]
+        alike = [policy for methods, policy in at_path if any(_is_safe(other) is _is_safe(method) for other in methods)]
         return next(iter(alike or [policy for _, policy in at_path]), None)
 
     def methods(self, path: str) -> list[str]:

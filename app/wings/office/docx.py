@@ -144,8 +144,8 @@ def _grouped(words: str) -> str:
 def _edges(archive: ZipFile, kind: str) -> Iterator[str]:
     """Return the paragraphs of the heads or feet of pages as HTML, each once, without page numbers."""
     names = [name for name in archive.namelist() if (found := EDGES.match(name)) and found[1] == kind]
-    paragraphs = (one for name in sorted(names) for one in _parsed(archive.read(name)).iter(f"{WORDS}p"))
-    texts = (one_line(" ".join(text.text or "" for text in one.iter(f"{WORDS}t"))) for one in paragraphs)
+    paragraphs = (paragraph for name in sorted(names) for paragraph in _parsed(archive.read(name)).iter(f"{WORDS}p"))
+    texts = (one_line(" ".join(text.text or "" for text in paragraph.iter(f"{WORDS}t"))) for paragraph in paragraphs)
     for words in dict.fromkeys(texts):
         if not _PAGE_NUMBER.fullmatch(words):
             tag = BeautifulSoup("", PARSER).new_tag("p")

@@ -24,8 +24,8 @@ def open_archive(file: IO[bytes], *, besides: tuple[str, ...] = ()) -> zipfile.Z
         IngestionError: it unpacks to too much. Other errors mean damage.
     """
     archive = zipfile.ZipFile(file)
-    counted = (one for one in archive.infolist() if not one.filename.startswith(besides))
-    if sum(one.file_size for one in counted if not one.filename.endswith(besides)) > UNPACKED_BYTES:
+    counted = (entry for entry in archive.infolist() if not entry.filename.startswith(besides))
+    if sum(entry.file_size for entry in counted if not entry.filename.endswith(besides)) > UNPACKED_BYTES:
         msg = f"the document unpacks to more than {UNPACKED_BYTES // 2**20} MB; split it"
         raise IngestionError(msg)
     return archive

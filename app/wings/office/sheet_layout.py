@@ -31,8 +31,8 @@ class Layout:
 def layouts(archive: ZipFile) -> dict[str, Layout]:
     """Return the layouts of the sheets by their names."""
     targets = {
-        str(one["Id"]): posixpath.normpath(posixpath.join("/xl", str(one["Target"]))).lstrip("/")
-        for one in BeautifulSoup(archive.read(RELATIONS), "lxml-xml").find_all("Relationship")
+        str(relation["Id"]): posixpath.normpath(posixpath.join("/xl", str(relation["Target"]))).lstrip("/")
+        for relation in BeautifulSoup(archive.read(RELATIONS), "lxml-xml").find_all("Relationship")
     }
     sheets = BeautifulSoup(archive.read(WORKBOOK), "lxml-xml").find_all("sheet")
     files = {str(sheet["name"]): targets.get(str(sheet.get("r:id")), "") for sheet in sheets}

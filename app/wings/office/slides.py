@@ -89,10 +89,10 @@ def _chart(chart: Any) -> str:
     tables = []
     for plot in chart.plots:
         series = list(plot.series)
-        names = list(plot.categories) or range(1, max((len(one.values) for one in series), default=0) + 1)
-        rows = [["", *(one.name for one in series)]]
+        names = list(plot.categories) or range(1, max((len(line.values) for line in series), default=0) + 1)
+        rows = [["", *(line.name for line in series)]]
         for number, name in enumerate(names):
-            values = (one.values[number] if number < len(one.values) else None for one in series)
+            values = (line.values[number] if number < len(line.values) else None for line in series)
             rows.append([name, *("" if value is None else f"{value:.15g}" for value in values)])
         tables.append(table_text(values_grid(rows)))
     return "\n\n".join(filter(None, [title, *tables]))

@@ -123,7 +123,7 @@ class Bucket:
 
 def _mark(about: Mapping[str, Any]) -> str:
     """Return the version of an object, such as its ETag; empty if the service gives none."""
-    return next((str(about[one]) for one in MARKS if about.get(one)), "")
+    return next((str(about[mark]) for mark in MARKS if about.get(mark)), "")
 
 
 def _patience(scheme: str, seconds: float) -> dict[str, Any]:

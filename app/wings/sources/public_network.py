@@ -11,10 +11,10 @@ import httpx
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # Called global, and inside: addresses of protocols, relays to IPv6, and of Azure's hosts for their guests.
-INSIDE_IPV4 = [ipaddress.IPv4Network(one) for one in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")]
+INSIDE_IPV4 = [ipaddress.IPv4Network(network) for network in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")]
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # Within it: Teredo and other protocols, and what is for documentation (RFC 9637).
-INSIDE_IPV6 = [ipaddress.IPv6Network(one) for one in ("2001::/23", "2002::/16", "3fff::/20")]
+INSIDE_IPV6 = [ipaddress.IPv6Network(network) for network in ("2001::/23", "2002::/16", "3fff::/20")]
 ISATAP = (0x00005EFE, 0x02005EFE)  # What stands before the IPv4 address (RFC 5214).
 
 
@@ -68,7 +68,7 @@ class PublicTransport(httpx.BaseTransport):
         except (OSError, UnicodeError) as error:
             msg = f"{host} has no address"
             raise httpx.ConnectError(msg, request=request) from error
-        addresses = [str(one[4][0]) for one in found]
+        addresses = [str(entry[4][0]) for entry in found]
         if not self.allow_private and not all(is_public(address) for address in addresses):
             msg = f"{host} leads into a private network"
             raise PrivateAddressError(msg)
@@ -87,11 +87,11 @@ def is_public(text: str) -> bool:
 
 
 def _is_public_ipv4(address: ipaddress.IPv4Address) -> bool:
-    return address.is_global and not address.is_multicast and not any(address in one for one in INSIDE_IPV4)
+    return address.is_global and not address.is_multicast and not any(address in network for network in INSIDE_IPV4)
 
 
 def _is_public_ipv6(address: ipaddress.IPv6Address) -> bool:
     """Only what registries give to hosts is public; not what stands for an IPv4 address that only a router knows."""
     host = int(address) & (2**64 - 1)
-    given = address in GLOBAL_UNICAST and not any(address in one for one in INSIDE_IPV6)
+    given = address in GLOBAL_UNICAST and not any(address in network for network in INSIDE_IPV6)
     return given and address.is_global and host >> 32 not in ISATAP

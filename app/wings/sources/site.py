@@ -76,9 +76,9 @@ class Site:
             found, links = self._page(address, known.get(address), names, folder, is_start=address == self.address)
             yield found
             if level < depth and len(reached) < MOST_WAITING:
-                further = [one for link in links if (one := self.scope.normal(link)) and one not in reached]
+                further = [page for link in links if (page := self.scope.normal(link)) and page not in reached]
                 reached.update(further)
-                waiting.extend((one, level + 1) for one in dict.fromkeys(further))
+                waiting.extend((page, level + 1) for page in dict.fromkeys(further))
 
     def _page(
         self, address: str, before: Copy | None, names: set[str], folder: Path, *, is_start: bool
@@ -131,7 +131,7 @@ class Site:
         if given and not listed:
             msg = "it is no sitemap with addresses of its own host and folder"
             raise IngestionError(msg)
-        return deque((one, 0) for one in dict.fromkeys([*start, *listed])), 0 if listed else self.max_depth
+        return deque((page, 0) for page in dict.fromkeys([*start, *listed])), 0 if listed else self.max_depth
 
     def _listed(self, sitemaps: list[str], folder: Path) -> list[str]:
         """Return the addresses of this scope that the sitemaps, and those that they name, list."""
@@ -143,7 +143,7 @@ class Site:
             if is_index:
                 waiting.extend(addresses)
             else:
-                found += [one for address in addresses if (one := self.scope.normal(address))]
+                found += [page for address in addresses if (page := self.scope.normal(address))]
         return found
 
     def _bytes(self, address: str, folder: Path) -> bytes:
