@@ -102,7 +102,7 @@ class NumberedSource(Place):
 def sources_of(answer: Answer) -> list[NumberedSource]:
     """Return the source of each number."""
     cited = cited_by_number(answer["citations"])
-    return [{**place_of(one), "number": number, "quote": one["quote"]} for number, one in cited.items()]
+    return [{**place_of(source), "number": number, "quote": source["quote"]} for number, source in cited.items()]
 
 
 class NearPassage(Place):
@@ -114,7 +114,6 @@ class NearPassage(Place):
 
 
 def closest_of(answer: Answer) -> list[NearPassage]:
-    """Return the closest passages."""
     return [
         {
             **place_of(passage),
@@ -242,11 +241,12 @@ def _cited(answer: Answer) -> Iterator[str]:
     said = {word.key for word in tokens(answer["answer"])}
     for citations in places.values():
         first, support = citations[0], min(citation["support"] for citation in citations)
-        found = dict.fromkeys(citation["number"] for citation in citations)
-        numbers = "".join(f"[{number}] " for number in found if number)
+        markers = dict.fromkeys(f"[{citation['number']}] " for citation in citations if citation["number"])
+        numbers = "".join(markers)
         marker = "" if numbers else "no marker in the text, "
         yield f"{numbers}{cited_name(first)} ({marker}support {support:.2f})"
-        quotes = [" ".join(one.said for one in read_statements(citation["quote"])) for citation in citations]
+        statements = (read_statements(citation["quote"]) for citation in citations)
+        quotes = [" ".join(statement.said for statement in quote) for quote in statements]
         further = [quote for quote in dict.fromkeys(quotes) if not said.issuperset(word.key for word in tokens(quote))]
         yield from (f"    {line}" for line in [*first["source_urls"], *(f"“{quote}”" for quote in further)])
 

@@ -14,6 +14,7 @@ from langchain_core.messages import (
     ToolMessage,
     convert_to_messages,
 )
+from typing_extensions import TypedDict
 
 from chains.errors import QuestionError
 from chains.ports import FourCharacters, TokenCounter
@@ -22,6 +23,13 @@ Role = Literal["user", "assistant"]
 
 # A marker of an answer: [1], [2, 3], [Title > Section]. A link has its address behind it.
 _MARKER = re.compile(r"[ \t]?\[[^\[\]\n]{1,300}\](?![(:])")
+
+
+class HistoryMessage(TypedDict):
+    """One message of the conversation before the question."""
+
+    role: Role
+    content: str
 
 
 class Turn(NamedTuple):

@@ -8,12 +8,11 @@ from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError
-from typing_extensions import TypedDict
 
 from chains.audience import Audience, called_for
 from chains.citations.verification import LEAST_SUPPORT
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
-from chains.history import Role
+from chains.history import HistoryMessage
 from chains.logs import get_logger
 from chains.naming import (
     cited_by_number,
@@ -56,18 +55,11 @@ _GIVE_UP = "The documents cannot be asked. Do not call this tool again; tell the
 _REFUSED = "This question cannot be asked of the documents. Tell the user; do not repeat it in other words."
 
 
-class ToolTurn(TypedDict):
-    """One message of the conversation before the question."""
-
-    role: Role
-    content: str
-
-
 class ToolInput(BaseModel):
     """What a model fills in."""
 
     question: str = Field(description="One question, in a full sentence that stands by itself.")
-    history: list[ToolTurn] | None = Field(
+    history: list[HistoryMessage] | None = Field(
         None, description="The conversation before, where the question refers to it."
     )
 
@@ -94,7 +86,7 @@ def as_tool(
         audience: who sees the answers of a call that names no audience; by default its caller.
     """
 
-    def ask(question: str, history: Sequence[ToolTurn] | None = None) -> tuple[str, Answer]:
+    def ask(question: str, history: Sequence[HistoryMessage] | None = None) -> tuple[str, Answer]:
         try:
             with called_for(audience):
                 answer = chain.invoke(_question(question, history))
@@ -103,7 +95,7 @@ def as_tool(
             raise ToolException(advice_on(error)) from error
         return content_of(answer), answer
 
-    async def aask(question: str, history: Sequence[ToolTurn] | None = None) -> tuple[str, Answer]:
+    async def aask(question: str, history: Sequence[HistoryMessage] | None = None) -> tuple[str, Answer]:
         try:
             with called_for(audience):
                 answer = await chain.ainvoke(_question(question, history))
@@ -261,7 +253,7 @@ def advice_on(error: Exception) -> str:
     return _ONCE_MORE
 
 
-def _question(question: str, history: Sequence[ToolTurn] | None) -> Question:
+def _question(question: str, history: Sequence[HistoryMessage] | None) -> Question:
     return Question(question=question, history=list(history)) if history else Question(question=question)
 
 

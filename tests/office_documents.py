@@ -38,9 +38,12 @@ def slide_table(*rows: Sequence[str]) -> bytes:
     return _saved(show)
 
 
-def xlsx(sheets: Mapping[str, Sequence[Sequence[Any]]], *, hidden: Sequence[str] = (), percent: str = "") -> bytes:
+def xlsx(
+    sheets: Mapping[str, Sequence[Sequence[Any]]], *, hidden: Sequence[str] = (), percent: str = "", title: str = ""
+) -> bytes:
     """Return a workbook; the cell `percent` of the first sheet is shown in percent."""
     book = openpyxl.Workbook()
+    book.properties.title = title
     book.remove(book.active)
     for name, rows in sheets.items():
         sheet = book.create_sheet(name)

@@ -62,15 +62,14 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that was called."""
         name, command, left = super().resolve_command(ctx, args)
-        return name, _command(name, _function(name)) if name in COMMANDS else command, left
-
-
-def _function(name: str) -> Any:
-    place = COMMANDS[name][0]
-    if place.startswith("wings."):
-        return hooks.wing(place.removeprefix("wings."))
-    module, _, function = place.partition(":")
-    return getattr(import_module(f".{module.removeprefix('cli.')}", __name__), function)
+        if name in COMMANDS:
+            package, _, place = COMMANDS[name][0].partition(".")
+            module, _, function = place.partition(":")
+            called = (
+                hooks.wing(place) if package == "wings" else getattr(import_module(f".{module}", __name__), function)
+            )
+            command = _command(name, called)
+        return name, command, left
 
 
 def _command(name: str, function: Any) -> Any:
@@ -108,7 +107,6 @@ def _prepare(
 
 
 def main() -> None:
-    """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # Not every terminal supports UTF-8.

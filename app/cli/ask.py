@@ -2,17 +2,14 @@
 
 import gc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from app.cli.ingest import open_services, read_settings
-from app.cli.rendering import answer_text, as_json, complain, kept, show, show_stream
+from app.cli.rendering import answer_text, as_json, complain, show, show_stream
 from chains.question import check_question
 from chains.state import Question
-
-if TYPE_CHECKING:
-    pass
 
 
 def ask(
@@ -50,7 +47,7 @@ def ask(
                 "LLM_PROVIDER=offline hides this line."
             )
         parts: list[Any] = []
-        show_stream(answer_text(kept(services.chain.stream(asked), parts)))
+        show_stream(answer_text(services.chain.stream(asked), parts))
         answer = merge(parts)
     if proof is not None:
         from app import hooks

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.runnables import Runnable
 
 from app.cli.ingest import open_services
-from app.cli.rendering import answer_facts, answer_words, complain, kept, show, show_stream
+from app.cli.rendering import answer_facts, answer_words, complain, show, show_stream
 from app.edge import cited_name, conversation_markdown, matched, one_line_verdict
 from app.observability.logs import escaped
 from chains.errors import WaypointError
@@ -53,7 +53,14 @@ class Conversation:
             if text.casefold() in LEAVING:
                 self.ended = True
             elif text.startswith("/"):
-                self._obey(text)
+                try:
+                    name, *words = shlex.split(text)
+                except ValueError:  # An unclosed quotation mark.
+                    name, *words = text.split()
+                if name in self.commands:
+                    self.commands[name][0](words)
+                else:
+                    complain(f"Unknown command {name!r}; /help lists the commands.")
             else:
                 self._ask(check_question(text, self._most_characters))
         except (WaypointError, OSError) as error:
@@ -61,10 +68,15 @@ class Conversation:
 
     def _ask(self, question: str) -> None:
         """Stream the answer; Ctrl-C stops it, and it is then not part of the conversation."""
+        history = [
+            {"role": role, "content": text}
+            for answer in self.answers
+            for role, text in (("user", answer["question"]), ("assistant", answer["answer"]))
+        ]
         parts: list[Mapping[str, Any]] = []
-        stream = self._chain.stream({"question": question, "history": self._history()})
+        stream = self._chain.stream({"question": question, "history": history})
         try:
-            show_stream(answer_words(kept(stream, parts)))
+            show_stream(answer_words(stream, parts))
         except KeyboardInterrupt:
             show(STOPPED)
             return
@@ -73,21 +85,6 @@ class Conversation:
         self.answers.append(merge(parts))
         if line := one_line_verdict(self.answers[-1]):
             show(f"{line} · /why for more\n")
-
-    def _history(self) -> list[dict[str, str]]:
-        return [
-            {"role": role, "content": text}
-            for answer in self.answers
-            for role, text in (("user", answer["question"]), ("assistant", answer["answer"]))
-        ]
-
-    def _obey(self, text: str) -> None:
-        name, *words = _words(text)
-        known = self.commands.get(name)
-        if known is None:
-            complain(f"Unknown command {name!r}; /help lists the commands.")
-            return
-        known[0](words)
 
     def _why(self, words: list[str]) -> None:
         if self.answers:
@@ -126,13 +123,6 @@ class Conversation:
 
     def _quit(self, words: list[str]) -> None:
         self.ended = True
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:  # An unclosed quotation mark.
-        return text.split()
 
 
 def chat() -> None:

@@ -3,23 +3,20 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import complain, progress_bar, show
-from app.settings import Settings
 from chains.errors import ConfigurationError, WaypointError
 
 if TYPE_CHECKING:
     from app.adapters.tracing.experiments import Experiments
     from app.wiring import Services
-    from evals.judge import Judge
-    from evals.metrics import Judged, Metric
+    from evals.metrics import Metric
     from evals.questions import Case
     from evals.rows import Row
 
@@ -101,8 +98,13 @@ def evaluate(
     from evals.questions import find_questions, read_questions
     from evals.rows import read_rows
 
-    asking: dict[str, Any] = {"report": report, "fit": fit_out, "langsmith": langsmith}
-    asking |= {"judge": judge, "certify": certify}
+    asking: dict[str, Any] = {
+        "report": report,
+        "fit": fit_out,
+        "langsmith": langsmith,
+        "judge": judge,
+        "certify": certify,
+    }
     if questions == "safety":
         excluded = asking | {"compare": compare, "fail-under": fail_under}
         _refuse("safety measures texts and prints only its table", excluded)
@@ -142,131 +144,109 @@ def _measured(
     judge: bool,
     certify: bool | None,
 ) -> list["Metric"]:
-    """Ask the questions, print the metrics and return them; then fit, certify and report as is wanted."""
+    """Ask the questions, print the metrics and return them; then fit, certify and report as is wanted.
+
+    Raises:
+        ConfigurationError: an option needs other settings.
+        WaypointError: every question failed.
+    """
+    from app.wiring.observability import experiments_of
     from evals.metrics import SAMPLES
     from evals.metrics import evaluate as measure
-    from evals.output import counts_text, table_text
+    from evals.output import counts_text, table_text, write_page
 
     settings = read_settings().replace(**(FITTING if fit else MEASURING))
     if certify:
-        _check_certifiable(settings)
         _refuse("--certify rates by the confidence in force", {"fit": fit})
+        if not settings.confidence.enabled or settings.confidence.strategy != "calibrated":
+            msg = "--certify needs CONFIDENCE_ENABLED=true and CONFIDENCE_STRATEGY=calibrated"
+            raise ConfigurationError(msg)
+        if settings.retrieval.url:
+            msg = "--certify needs an index of its own: RETRIEVAL_URL asks another service, whose documents may change"
+            raise ConfigurationError(msg)
     if judge and settings.provider == "offline":
         msg = "--judge needs a language model: set LLM_API_KEY"
         raise ConfigurationError(msg)
-    run = _Run(settings, cases, judge=judge, dataset=langsmith, questions=path.name)
-    if certify is False and run.services.certification:
-        run.services.certification.forget()
-    rows = run.rows(out)
+    experiments = experiments_of(settings) if langsmith else None
+    services = open_services(settings)
+    if certify is False and services.certification:
+        services.certification.forget()
+    # What the report and the experiment tell of the run.
+    facts = {"questions": path.name, "chunks": services.store.count(), **settings.as_variables(REPORTED)}
+    rows = _rows(services, cases, out, judge=judge, experiments=experiments, dataset=str(langsmith), facts=facts)
     metrics = measure(cases, rows, samples=SAMPLES)
     show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
     if fit is not None:
-        run.fit(rows, fit)
-    if certify:
-        _certify_high(run.services, cases, rows)
-    if report is not None:
-        run.report(rows, metrics, report)
-    return metrics
-
-
-class _Run:
-    """Questions that are asked with some settings; an experiment in LangSmith where that is named.
-
-    Raises:
-        ConfigurationError: an experiment without a LangSmith key.
-    """
-
-    def __init__(
-        self, settings: Settings, cases: Sequence["Case"], *, judge: bool, dataset: str | None, questions: str
-    ) -> None:
-        from app.wiring.observability import experiments_of
-
-        self._experiments = experiments_of(settings) if dataset else None
-        self._cases, self._judge, self._dataset, self._questions = cases, judge, dataset, questions
-        self.services = open_services(settings)
-        # The settings of the run, for the report and the experiment.
-        chunks, chosen = self.services.store.count(), settings.as_variables(REPORTED)
-        self._facts: dict[str, object] = {"questions": questions, "chunks": chunks, **chosen}
-
-    def rows(self, out: Path | None) -> list["Row"]:
-        """Return a row for each question; each is written at once, so that an interrupted run is not lost."""
-        from evals.output import rows_file
-        from evals.rows import FAILED
-
-        done: dict[str, Row] = {}
-        with progress_bar("Asking") as progress, rows_file(out) as write:
-
-            def answered(case: "Case") -> "Row":
-                row = done[case.id] = self._ask(case)
-                write(row)
-                progress(len(done), len(self._cases), case.id)
-                return row
-
-            if self._experiments is None:
-                for case in self._cases:
-                    answered(case)
-            else:
-                self._experiment(answered)
-        if failed := [case_id for case_id, row in done.items() if row["outcome"] == FAILED]:
-            complain(f"{len(failed)} questions failed, and count as wrong: {', '.join(failed)}; the log says why.")
-            if len(failed) == len(self._cases):
-                msg = "every question failed: nothing was measured"
-                raise WaypointError(msg)
-        return [done[case.id] for case in self._cases]
-
-    def _ask(self, case: "Case") -> "Row":
-        from evals.rows import ask
-
-        row = ask(self.services.chain, case)
-        return self._judged_by.judged(case, row) if self._judge else row
-
-    @cached_property
-    def _judged_by(self) -> "Judge":
-        import prompts
-        from evals.judge import Judge
-
-        folder = self.services.settings.prompt.folder
-        return Judge(self.services.model.bind(temperature=0), prompts.load("judge", folder))
-
-    def _experiment(self, answered: Callable[["Case"], "Row"]) -> None:
-        from evals.experiment import example_of, outputs_of, scores_of
-
-        by_id = {case.id: case for case in self._cases}
-        rows: dict[str, Row] = {}
-
-        def ask(case_id: str) -> dict[str, Any]:
-            rows[case_id] = answered(by_id[case_id])
-            return outputs_of(rows[case_id])
-
-        name = cast("Experiments", self._experiments).run(
-            str(self._dataset),
-            [example_of(case) for case in self._cases],
-            ask=ask,
-            score=lambda case_id: scores_of(by_id[case_id], rows[case_id]),
-            metadata=self._facts,
-        )
-        complain(f"LangSmith: the run is the experiment {name!r} of the dataset {self._dataset!r}.")
-
-    def fit(self, rows: Sequence["Row"], out: Path) -> None:
-        """Fit the confidence to the rows, into a file."""
         from chains.confidence import WORDS, load_model
         from evals.fit import fit_to, labelled
-        from evals.output import write_page
         from evals.rows import pairs_of
 
-        prior = load_model(self.services.settings.confidence.model, WORDS)
-        fitted = fit_to(labelled(pairs_of(self._cases, rows)), prior, fitted_on=self._questions)
-        write_page(out, fitted.model.text())
-        show(f"\n{fitted.summary}\nWritten to {out}; use it with CONFIDENCE_MODEL={out}")
-
-    def report(self, rows: Sequence["Row"], metrics: Sequence["Metric"], folder: Path) -> None:
-        """Write the page with plots, which says which models answered how many questions."""
-        from evals.output import write_page
+        prior = load_model(settings.confidence.model, WORDS)
+        fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=path.name)
+        write_page(fit, fitted.model.text())
+        show(f"\n{fitted.summary}\nWritten to {fit}; use it with CONFIDENCE_MODEL={fit}")
+    if certify:
+        _certify_high(services, cases, rows)
+    if report is not None:
         from evals.report import html_report
 
         models = Counter(row["model"] or "none" for row in rows).most_common()
-        facts = {"model that answered": ", ".join(f"{name} ({count})" for name, count in models)} | self._facts
-        write_page(folder / "report.html", html_report(self._cases, rows, facts=facts, metrics=metrics))
+        answered = {"model that answered": ", ".join(f"{name} ({count})" for name, count in models)}
+        write_page(report / "report.html", html_report(cases, rows, facts=answered | facts, metrics=metrics))
+    return metrics
+
+
+def _rows(
+    services: "Services",
+    cases: Sequence["Case"],
+    out: Path | None,
+    *,
+    judge: bool,
+    experiments: "Experiments | None",
+    dataset: str,
+    facts: Mapping[str, object],
+) -> list["Row"]:
+    """Return a row for each question, asked in LangSmith where there are `experiments`.
+
+    Each is written at once, so that an interrupted run is not lost.
+    """
+    import prompts
+    from evals.experiment import example_of, outputs_of, scores_of
+    from evals.judge import Judge
+    from evals.output import rows_file
+    from evals.rows import FAILED, ask
+
+    by_id, done = {case.id: case for case in cases}, dict[str, "Row"]()
+    judging = None
+    if judge:
+        judging = Judge(services.model.bind(temperature=0), prompts.load("judge", services.settings.prompt.folder))
+    with progress_bar("Asking") as progress, rows_file(out) as write:
+
+        def answered(case_id: str) -> "Row":
+            row = ask(services.chain, by_id[case_id])
+            done[case_id] = judging.judged(by_id[case_id], row) if judging else row
+            write(done[case_id])
+            progress(len(done), len(cases), case_id)
+            return done[case_id]
+
+        if experiments is None:
+            for case in cases:
+                answered(case.id)
+        else:
+            name = experiments.run(
+                dataset,
+                [example_of(case) for case in cases],
+                ask=lambda case_id: outputs_of(answered(case_id)),
+                score=lambda case_id: scores_of(by_id[case_id], done[case_id]),
+                metadata=facts,
+            )
+            complain(f"LangSmith: the run is the experiment {name!r} of the dataset {dataset!r}.")
+    if failed := [case_id for case_id, row in done.items() if row["outcome"] == FAILED]:
+        complain(f"{len(failed)} questions failed, and count as wrong: {', '.join(failed)}; the log says why.")
+        if len(failed) == len(cases):
+            msg = "every question failed: nothing was measured"
+            raise WaypointError(msg)
+    return [done[case.id] for case in cases]
 
 
 def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | None) -> None:
@@ -295,60 +275,44 @@ def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | 
         write_page(json_out, json.dumps(found, indent=2) + "\n")
 
 
-def _check_certifiable(settings: Settings) -> None:
-    """Refuse settings whose confidence has nothing to certify.
-
-    Raises:
-        ConfigurationError: it is turned off or not calibrated, or the documents are at another service.
-    """
-    if not settings.confidence.enabled or settings.confidence.strategy != "calibrated":
-        msg = "--certify needs CONFIDENCE_ENABLED=true and CONFIDENCE_STRATEGY=calibrated"
-        raise ConfigurationError(msg)
-    if settings.retrieval.url:
-        msg = "--certify needs an index of its own: RETRIEVAL_URL asks another service, whose documents may change"
-        raise ConfigurationError(msg)
-
-
 def _certify_high(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"]) -> None:
     """Certify the threshold of the high level on the answers given, print it, and keep it.
 
     Raises:
         WaypointError: no threshold can be certified; the message says how many questions are needed.
     """
-    from evals.certify import CONFIDENCE, WRONG_AT_MOST, certify, upper_bound
+    from evals.certify import CONFIDENCE, WRONG_AT_MOST, certify, least_kept, times_needed, upper_bound
     from evals.metrics import judgements
     from evals.rows import pairs_of
 
     judged = judgements(pairs_of(cases, rows))
-    found = certify(judged, above=services.settings.confidence.medium_threshold)
-    if found is None or services.certification is None:
-        raise WaypointError(_refusal(judged, len(cases)))
-    bound = upper_bound(found.wrong, found.kept, CONFIDENCE)
+    certified = certify(judged, above=services.settings.confidence.medium_threshold)
+    if certified is None or services.certification is None:
+        least, right = least_kept(WRONG_AT_MOST, CONFIDENCE), sum(right for _, right in judged)
+        msg = (
+            f"no score is certified: at most {100 * WRONG_AT_MOST:.0f} % wrong, with {100 * CONFIDENCE:.0f} % "
+            f"confidence, needs {least} answers with high scores and none of them wrong, or more; "
+            f"of {len(judged)} answers {right} are right"
+        )
+        if (times := times_needed(judged)) is None:
+            more = "More questions would not do: among the answers with the highest scores too many are wrong"
+        else:
+            more = f"About {math.ceil(times * len(cases))} questions like these are needed, not {len(cases)}"
+        msg = f"{msg}. {more}"
+        raise WaypointError(msg)
+    bound = upper_bound(certified.wrong, certified.kept, CONFIDENCE)
     services.certification.keep(
-        threshold=found.threshold,
+        threshold=certified.threshold,
         wrong_at_most=WRONG_AT_MOST,
         confidence=CONFIDENCE,
         questions=len(cases),
         answers=len(judged),
-        kept=found.kept,
-        wrong=found.wrong,
+        kept=certified.kept,
+        wrong=certified.wrong,
         bound=round(bound, 4),
         models={row["model"] for row in rows if row["model"]},
     )
-    reach = f"{found.kept} of {len(judged)} answers reach it, {found.wrong} of them wrong"
-    show(f"\nHigh is certified from a score of {found.threshold:g} on: {reach}.")
+    reach = f"{certified.kept} of {len(judged)} answers reach it, {certified.wrong} of them wrong"
+    show(f"\nHigh is certified from a score of {certified.threshold:g} on: {reach}.")
     show(f"At most {100 * bound:.1f} % of such answers are wrong, with {100 * CONFIDENCE:.0f} % confidence.")
     show("Kept in the ledger; it holds while index, model, prompts and settings stay the same.")
-
-
-def _refusal(judged: "Judged", questions: int) -> str:
-    """Return why nothing is certified, and how many questions would do."""
-    from evals.certify import CONFIDENCE, WRONG_AT_MOST, least_kept, times_needed
-
-    right = sum(right for _, right in judged)
-    promise = f"at most {100 * WRONG_AT_MOST:.0f} % wrong, with {100 * CONFIDENCE:.0f} % confidence"
-    least = f"needs {least_kept(WRONG_AT_MOST, CONFIDENCE)} answers with high scores and none of them wrong, or more"
-    failure = f"no score is certified: {promise}, {least}; of {len(judged)} answers {right} are right"
-    if (times := times_needed(judged)) is None:
-        return f"{failure}. More questions would not do: among the answers with the highest scores too many are wrong"
-    return f"{failure}. About {math.ceil(times * questions)} questions like these are needed, not {questions}"

@@ -59,6 +59,7 @@ def ingest(
     """Update the index from files: only changed parts are embedded again; vanished files are removed."""
     from app.wiring import Services
     from app.wiring.ingestion import EngineChoice, is_address
+    from app.wiring.sample import SAMPLE_INDEX, ingest_command, sample_corpus
     from app.wiring.scope import describe_scope
 
     if ray_address is not None and engine != "ray":
@@ -68,7 +69,13 @@ def ingest(
         msg = "--watch needs local folders, and excludes --json and --dry-run"
         raise typer.BadParameter(msg)
     settings = read_settings(paths or [])
-    paths = paths or [_sample_path(settings)]
+    if not paths and settings.chroma.path != SAMPLE_INDEX:  # The sample corpus goes into no other index by itself.
+        msg = (
+            f"name the folder of your documents: `{ingest_command(settings)}`; for the sample corpus itself that is "
+            f"`waypoint ingest {sample_corpus()}`"
+        )
+        raise IngestionError(msg)
+    paths = paths or [str(sample_corpus())]
     services = Services(settings)
     if services.remote is not None:
         complain("RETRIEVAL_URL is set: questions are answered from that service, not from this index.")
@@ -83,23 +90,6 @@ def ingest(
     show(as_json(asdict(report) | {"scope": scope, "notes": notes}) if json else text)
     if report.problems:
         raise typer.Exit(1)
-
-
-def _sample_path(settings: Settings) -> str:
-    """Return the folder of the sample corpus, which goes into no other index by itself.
-
-    Raises:
-        IngestionError: the settings name another index.
-    """
-    from app.wiring.sample import SAMPLE_INDEX, ingest_command, sample_corpus
-
-    if settings.chroma.path != SAMPLE_INDEX:
-        msg = (
-            f"name the folder of your documents: `{ingest_command(settings)}`; for the sample corpus itself that is "
-            f"`waypoint ingest {sample_corpus()}`"
-        )
-        raise IngestionError(msg)
-    return str(sample_corpus())
 
 
 def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:

@@ -33,13 +33,6 @@ def as_json(value: object) -> str:
     return escaped(json.dumps(value, ensure_ascii=False, indent=2), lines=True)
 
 
-def kept(stream: Iterable[Mapping[str, Any]], parts: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the parts of an answer as they stream, and keep each."""
-    for part in stream:
-        parts.append(part)
-        yield part
-
-
 def show_stream(pieces: Iterable[str]) -> None:
     """Print text as it streams; on a terminal lines end between words."""
     lines = in_lines(pieces, get_terminal_size().columns) if sys.stdout.isatty() else pieces
@@ -68,21 +61,24 @@ def in_lines(pieces: Iterable[str], width: int) -> Iterator[str]:
                 column, gap = column + cell_len(word), ""
 
 
-def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the words of an answer as they stream, then its citations, sources and confidence."""
+Parts = list[Mapping[str, Any]]
+
+
+def answer_text(stream: Iterable[Mapping[str, Any]], parts: Parts | None = None) -> Iterator[str]:
+    """Yield what `answer_words` yields, then the citations, related documents and confidence."""
     from chains.output import merge
 
-    parts: list[Mapping[str, Any]] = []
-    yield from answer_words(kept(stream, parts))
+    parts = [] if parts is None else parts
+    yield from answer_words(stream, parts)
     yield from answer_facts(merge(parts))
 
 
-def answer_words(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the words of an answer as they stream, then what replaces or limits them."""
+def answer_words(stream: Iterable[Mapping[str, Any]], parts: Parts) -> Iterator[str]:
+    """Yield the words of an answer as they stream, then what replaces or limits them; `parts` gets what streamed."""
     from chains.output import merge
 
-    parts: list[Mapping[str, Any]] = []
-    for part in kept(stream, parts):
+    for part in stream:
+        parts.append(part)
         if "answer" in part:
             yield part["answer"]
     yield "\n\n"
@@ -118,7 +114,7 @@ def report_text(report: "Report", *, dry_run: bool = False) -> str:
             f"{head} {report.added} added, {report.updated} updated, {report.unchanged} unchanged, "
             f"{report.deleted} deleted {tail}"
         )
-    files = [escaped(f"would {one.change} {one.path}") for one in report.changes]
+    files = [escaped(f"would {change.change} {change.path}") for change in report.changes]
     counts = f"{report.added} chunks, update {report.updated}, keep {report.unchanged}, delete {report.deleted}"
     return "\n".join([*files, f"{head} would add {counts}; nothing was changed. Read {tail}"])
 

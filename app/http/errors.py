@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from app.adapters.sessions.identity import IdentityStoreError
-from app.http.policy import policies_of, policy_of, route_path
+from app.http.policy import ErrorForm, policies_of, policy_of, route_path
 from chains.errors import (
     ConfigurationError,
     DeadlineError,
@@ -52,7 +52,6 @@ class ErrorReply:
 
     @property
     def error(self) -> str:
-        """Return the name of the status."""
         return _NAMES.get(self.status) or HTTPStatus(self.status).phrase
 
     def in_place(self) -> dict[str, Any]:
@@ -136,15 +135,21 @@ def first_issue(error: RequestValidationError) -> str:
 
 
 def issue_text(issue: Mapping[str, Any]) -> str:
-    """Return the problem, without the input."""
     return str(issue["msg"]).removeprefix("Value error, ")
 
 
-def openai_error(reply: ErrorReply) -> dict[str, Any]:
-    """Return an error in the form of OpenAI's."""
-    usual = "server_error" if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-    error = {"message": reply.message, "type": _OPENAI_TYPES.get(reply.status, usual), "param": reply.param}
-    return {"error": error | {"code": reply.code or _OPENAI_CODES.get(reply.status)}}
+def error_content(reply: ErrorReply, form: ErrorForm) -> dict[str, Any]:
+    """Return the body of an error response in the form of a contract."""
+    if form == "openai":
+        usual = "server_error" if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+        error = {"message": reply.message, "type": _OPENAI_TYPES.get(reply.status, usual), "param": reply.param}
+        return {"error": error | {"code": reply.code or _OPENAI_CODES.get(reply.status)}}
+    content: dict[str, Any] = {"error": reply.error, "message": reply.message}
+    if reply.issues is not None:
+        content["detail"] = reply.issues
+    elif form == "marp":
+        content["detail"] = reply.message
+    return content
 
 
 async def error_response(request: Request, error: Exception) -> Response:
@@ -159,24 +164,17 @@ async def error_response(request: Request, error: Exception) -> Response:
         error = RequestRefusedError(400, message or first_issue(error))
     clients_own = isinstance(error, HTTPException | RequestValidationError)
     reply = reply_to(error) if clients_own else logged_reply(request, error)
-    message = reply.message
-    if isinstance(error, HTTPException) and message == HTTPStatus(reply.status).phrase:
-        message = f"{request.method} {request.url.path}: {message}"
+    if isinstance(error, HTTPException) and reply.message == HTTPStatus(reply.status).phrase:
+        reply = replace(reply, message=f"{request.method} {request.url.path}: {reply.message}")
     headers = reply.headers
     # Starlette names the methods of the first route at the path only.
     if reply.status == HTTPStatus.METHOD_NOT_ALLOWED and (
         allowed := policies_of(request.scope).methods(route_path(request.scope))
     ):
         headers = {**(headers or {}), "Allow": ", ".join(allowed)}
-    content: dict[str, Any] = {"error": reply.error, "message": message}
-    if policy.errors == "openai":
-        content = openai_error(replace(reply, message=message))
-    elif reply.issues is not None:
-        content["detail"] = reply.issues
-    elif policy.errors == "marp":
-        content["detail"] = message
     # ASCII, because a client may have sent half a surrogate pair as a name.
-    return Response(json.dumps(content), reply.status, headers, media_type="application/json")
+    content = json.dumps(error_content(reply, policy.errors))
+    return Response(content, reply.status, headers, media_type="application/json")
 
 
 def add_error_handlers(app: FastAPI) -> None:

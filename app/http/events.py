@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import anyio
@@ -37,11 +38,6 @@ def data_event(part: Any) -> str:
     return event("data", data)
 
 
-def error_event(reply: ErrorReply) -> str:
-    """Return the error event, with what happened and what to do; LangServe's clients raise it."""
-    return event("error", json.dumps(reply.in_place()))
-
-
 class EventStream(StreamingResponse):
     """A response of events, with a comment every 15 seconds so that proxies keep a quiet connection open.
 
@@ -55,7 +51,6 @@ class EventStream(StreamingResponse):
         super().__init__(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 
     async def stream_response(self, send: Send) -> None:
-        """Send the events and the comments."""
         lock, ended = anyio.Lock(), False
 
         async def send_in_turn(message: Message) -> None:
@@ -82,13 +77,13 @@ async def events_of(
     parts: AsyncIterator[Any],
     *,
     first: Sequence[str] = (),
-    on_error: Callable[[ErrorReply], str] = error_event,
+    on_error: Callable[[ErrorReply], str] = lambda reply: event("error", json.dumps(reply.in_place())),
 ) -> AsyncIterator[str]:
-    """Yield the `first` events, the parts as events, and then the end or the event of an error (`on_error`)."""
+    """Yield the `first` events, the parts as events, and then the end or the event of an error, which clients raise."""
     try:
         async with aclosing(cast("AsyncGenerator[Any]", parts)):
-            for one in first:
-                yield one
+            for opening in first:
+                yield opening
             async for part in parts:
                 yield data_event(part)
         yield event("end")
@@ -96,44 +91,33 @@ async def events_of(
         yield on_error(logged_reply(request, error))
 
 
+@dataclass
 class PublicEvents:
     """The events of `astream_events` without what only operators may see.
 
     The chain shows its question and its answer, its steps the fields of the answer that they add, and the answering
-    model its words. Prompts, contexts, search candidates and all other inputs are removed.
-
-    Args:
-        fields: The fields of the chain's state that a client may see.
-        answering: The name of the step whose model writes the answer.
-        audience: Who asks: strangers see of the fields what `Disclosure` leaves.
-        selection: `include_names`, `include_types`, `include_tags` and the same with `exclude_`, as in LangChain.
+    model its words. Prompts, contexts, search candidates and all other inputs are removed. `answering` names the step
+    whose model writes the answer; strangers see of the `fields` what `Disclosure` leaves; `selection` holds
+    `include_names`, `include_types`, `include_tags` and the same with `exclude_`, as in LangChain.
     """
 
-    def __init__(
-        self,
-        fields: frozenset[str],
-        *,
-        answering: str,
-        audience: Audience,
-        selection: Mapping[str, Sequence[str] | None],
-    ) -> None:
-        self.audience = audience
-        self.fields = fields
-        self.answering = answering
-        self.selection = selection
-        self._answering_runs: set[str] = set()
+    fields: frozenset[str]
+    answering: str
+    audience: Audience
+    selection: Mapping[str, Sequence[str] | None]
+    _answering_runs: set[str] = field(default_factory=set, init=False)
 
     async def filter(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Yield the selected events, with the data that a client may see."""
         async with aclosing(cast("AsyncGenerator[Any]", events)):
-            async for one in events:
-                data = self._data(one)  # For every event, because a selected one may belong to one that is not.
-                if self._is_selected(one):
-                    yield one | {"data": data}
+            async for run in events:
+                data = self._data(run)  # For every event, because a selected one may belong to one that is not.
+                if self._is_selected(run):
+                    yield run | {"data": data}
 
-    def _is_selected(self, one: Any) -> bool:
-        kind = one["event"].removeprefix("on_").rpartition("_")[0]
-        traits = {"names": {one["name"]}, "types": {kind}, "tags": set(one["tags"])}
+    def _is_selected(self, run: Any) -> bool:
+        kind = run["event"].removeprefix("on_").rpartition("_")[0]
+        traits = {"names": {run["name"]}, "types": {kind}, "tags": set(run["tags"])}
         included = [traits[name] & set(self.selection[f"include_{name}"] or ()) for name in traits]
         excluded = [traits[name] & set(self.selection[f"exclude_{name}"] or ()) for name in traits]
         chooses = any(self.selection[f"include_{name}"] is not None for name in traits)

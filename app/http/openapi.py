@@ -1,7 +1,7 @@
 """Describe the API at /openapi.json, with examples and authentication; show it at /docs and /redoc without a CDN."""
 
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Mapping
+from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Any, Literal
@@ -11,9 +11,9 @@ from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
 from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse
 
-from app.http.errors import ERROR_REPLIES, ErrorReply, openai_error
+from app.http.errors import ERROR_REPLIES, ErrorReply, error_content
 from app.http.middleware.browser_security import page_policy
-from app.http.policy import Policies
+from app.http.policy import ErrorForm, Policies
 from chains.blocking import SafetyReport
 from chains.state import Answer, Citation, Confidence, Metadata, Passage, RelatedDocument, Source
 
@@ -47,6 +47,7 @@ _MESSAGES = {
     422: "input.question: Field required",
     429: "Too many requests. Try again when Retry-After has passed.",
 }
+_ISSUE = {"loc": ["body", "input", "question"], "msg": "Field required", "type": "missing"}
 _EXAMPLES = {reply.status: reply.message for reply in ERROR_REPLIES.values()} | _MESSAGES
 
 
@@ -86,66 +87,76 @@ class InvalidBody(ErrorBody):
     detail: list[ValidationIssue]
 
 
-def error_responses(*statuses: int, **more: str) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of error statuses; the fields in `more` repeat the message."""
+def error_responses(*statuses: int, form: ErrorForm = "waypoint") -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of error statuses in the form of a contract."""
     described: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
-        reply = ErrorReply(status, _EXAMPLES[status])
-        example: dict[str, Any] = {"error": reply.error, "message": reply.message}
-        if status == HTTPStatus.UNPROCESSABLE_ENTITY:
-            example["detail"] = [{"loc": ["body", "input", "question"], "msg": "Field required", "type": "missing"}]
+        is_invalid = status == HTTPStatus.UNPROCESSABLE_ENTITY
+        reply = ErrorReply(status, _EXAMPLES[status], issues=[_ISSUE] if is_invalid else None)
         described[status] = {
-            "model": InvalidBody if "detail" in example else ErrorBody,
+            "model": OpenAIErrorBody if form == "openai" else InvalidBody if is_invalid else ErrorBody,
             "description": reply.error,
-            "content": {"application/json": {"example": example | dict.fromkeys(more, reply.message)}},
+            "content": {"application/json": {"example": error_content(reply, form)}},
         }
     return described
 
 
-def openai_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of error statuses in OpenAI's form."""
-    replies = [ErrorReply(status, _EXAMPLES[status]) for status in statuses]
-    return {
-        reply.status: {
-            "model": OpenAIErrorBody,
-            "description": reply.error,
-            "content": {"application/json": {"example": openai_error(reply)}},
-        }
-        for reply in replies
-    }
-
-
 def ok_response(example: Any, description: str = "The answer", *, status: int = 200) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of a success, with an example."""
+    """Return the OpenAPI description of a success, with an example that its model cannot give."""
     return {status: {"description": description, "content": {"application/json": {"example": example}}}}
 
 
 def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
-    """Add errors and authentication to FastAPI's description when it is first read.
+    """Add examples, errors and authentication to FastAPI's description when it is first read.
 
     Describing every route takes longer than the rest of the start.
     """
-    app.openapi = cache(partial(_description, app, app.openapi, auth_mode))  # type: ignore[method-assign] # As FastAPI says.
+    usual = app.openapi
+
+    @cache
+    def described() -> dict[str, Any]:
+        description = usual()
+        models = description["components"]["schemas"]
+        for unused in ("HTTPValidationError", "ValidationError"):
+            del models[unused]
+        schemes, policies = SCHEMES[auth_mode], Policies(app.routes)
+        if schemes:
+            description["components"]["securitySchemes"] = schemes
+        for path, methods in description["paths"].items():
+            for method, operation in methods.items():
+                responses = operation["responses"]
+                # FastAPI adds its own 422 to routes with a body or a parameter; contracts without one answer 400.
+                if "HTTPValidationError" in str(responses.get("422")):
+                    del responses["422"]
+                for response in responses.values():
+                    content = response.get("content", {}).get("application/json")
+                    if content is not None and "example" not in content:
+                        content["example"] = _example(content["schema"], models)
+                if schemes and not policies.find(path, method.upper()).is_open:
+                    operation["security"] = [{scheme: []} for scheme in schemes]
+        return description
+
+    app.openapi = described  # type: ignore[method-assign] # As FastAPI says.
 
 
-def _description(app: FastAPI, usual: Callable[[], dict[str, Any]], auth_mode: str) -> dict[str, Any]:
-    description = usual()
-    operations = [
-        (path, method, operation) for path, at in description["paths"].items() for method, operation in at.items()
-    ]
-    # FastAPI adds its own 422 to routes with a body or a parameter; contracts without one answer 400 instead.
-    for *_, operation in operations:
-        if "HTTPValidationError" in str(operation["responses"].get("422")):
-            del operation["responses"]["422"]
-    for unused in ("HTTPValidationError", "ValidationError"):
-        del description["components"]["schemas"][unused]
-    if schemes := SCHEMES[auth_mode]:
-        description["components"]["securitySchemes"] = schemes
-        policies = Policies(app.routes)
-        for path, method, operation in operations:
-            if not policies.find(path, method.upper()).is_open:
-                operation["security"] = [{scheme: []} for scheme in schemes]
-    return description
+def _example(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Any:
+    """Return an example of what a schema describes, made of the examples, choices and defaults of its fields."""
+    if "$ref" in schema:
+        schema = {**models[schema["$ref"].rpartition("/")[2]], **schema}
+    for name in ("examples", "enum"):
+        if name in schema:
+            return schema[name][0]
+    for name in ("const", "default"):
+        if name in schema:
+            return schema[name]
+    match schema:
+        case {"anyOf": [first, *_]}:
+            return _example(first, models)
+        case {"properties": fields}:
+            return {name: _example(field, models) for name, field in fields.items()}
+        case {"items": items} if items:
+            return [_example(items, models)]
+    return {"string": "", "integer": 1, "number": 0.5, "boolean": True, "array": []}.get(schema.get("type", ""), {})
 
 
 _TITLE, _DOC_ID, _URL = "GST Guide", "01_regulatory_gst", "https://example.org/gst"

@@ -19,12 +19,10 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 def one_question(_body: Any) -> int:
-    """Count a request as one question."""
     return 1
 
 
 def no_question(_body: Any) -> int:
-    """Count a request as no question."""
     return 0
 
 
@@ -62,7 +60,6 @@ class Policy:
         return self.access in {"open", "own_page", "report"}
 
     def __call__(self, endpoint: Endpoint) -> Endpoint:
-        """Declare the policy of an endpoint."""
         endpoint.__dict__["policy"] = self
         return endpoint
 
@@ -97,11 +94,10 @@ class Policies:
         for methods, policy in at_path:
             if not methods or method in methods:
                 return policy
-        alike = [policy for methods, policy in at_path if any(_is_safe(one) is _is_safe(method) for one in methods)]
+        alike = [policy for methods, policy in at_path if any(_is_safe(other) is _is_safe(method) for other in methods)]
         return next(iter(alike or [policy for _, policy in at_path]), None)
 
     def methods(self, path: str) -> list[str]:
-        """Return the methods that a path has."""
         return sorted({method for regex, methods, _ in self._routes if regex.match(path) for method in methods})
 
 
@@ -123,7 +119,6 @@ def route_path(scope: AsgiScope) -> str:
 
 
 def policies_of(scope: AsgiScope) -> Policies:
-    """Return the policies of a request's application."""
     state = scope["app"].state
     if not hasattr(state, "policies"):
         state.policies = Policies(scope["app"].routes)
@@ -132,7 +127,6 @@ def policies_of(scope: AsgiScope) -> Policies:
 
 
 def policy_of(scope: AsgiScope) -> Policy:
-    """Return the policy of a request."""
     if "policy" not in scope:
         scope["policy"] = policies_of(scope).find(route_path(scope), scope.get("method", "GET"))
     policy: Policy = scope["policy"]

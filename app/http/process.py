@@ -61,12 +61,7 @@ def serve(
 ) -> None:
     """Serve until a signal comes and the service is drained; a second signal stops it at once.
 
-    Args:
-        services: What answers.
-        host: The address to listen on.
-        port: The port.
-        workers: Number of worker processes.
-        on_started: Called when everything is loaded and the first process listens.
+    `on_started` is called when everything is loaded and the first process listens.
 
     Raises:
         WaypointError: nothing can listen there, or the application did not start.

@@ -1,14 +1,14 @@
 """What a client sends: a question's text, history and options; the config of its run."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Request
 from langchain_core.runnables import RunnableConfig
 from pydantic import AfterValidator, BeforeValidator, Field
-from typing_extensions import TypedDict
 
 from app.adapters.sessions.identity import Identity
+from chains.history import HistoryMessage
 from chains.question import QUERY_MAX_CHARACTERS, QUESTION_PATTERN, is_text
 
 # A query of 1,000 characters and this history fit into a body of 10 kB with the JSON around them.
@@ -34,13 +34,6 @@ Threshold = Annotated[float, Field(ge=0, le=1), _number("number")]
 
 # The chain validates the text, with a message for each mistake; this only describes it.
 QUERY_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": QUERY_MAX_CHARACTERS, "pattern": QUESTION_PATTERN}
-
-
-class HistoryMessage(TypedDict):
-    """One message of the conversation before the question."""
-
-    role: Literal["user", "assistant"]
-    content: str
 
 
 _ROLES = {"human": "user", "ai": "assistant"}
@@ -79,12 +72,10 @@ History = Annotated[
 ]
 
 
-LANGUAGE_PATTERN = r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)?$"
-LANGUAGE_DESCRIPTION = "Language of texts that replace an answer, such as `id`; English if there is no translation."
 LANGUAGE_SCHEMA: dict[str, Any] = {
     "max_length": 35,
-    "pattern": LANGUAGE_PATTERN,
-    "description": LANGUAGE_DESCRIPTION,
+    "pattern": r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)?$",
+    "description": "Language of texts that replace an answer, such as `id`; English if there is no translation.",
 }
 
 SESSION_MAX_CHARACTERS = 200

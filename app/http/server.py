@@ -17,17 +17,16 @@ from app.http.middleware import middleware
 from app.http.middleware.concurrency import InFlight
 from app.http.routes import answers, copilot, documents, feedback, health, page, sign_in
 from app.wiring import Services
-from app.wiring.page_files import LOGOS, file_in, owner_of
 
 
 def create_app(services: Services) -> FastAPI:
     """Return the application over `services`; nothing is opened before it starts."""
-    in_flight = InFlight()
+    settings, in_flight = services.settings, InFlight()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services.running():
-            if services.settings.server.warm_up:
+            if settings.server.warm_up:
                 await asyncio.to_thread(services.warm_up)
             in_flight.phase = "ready"
             yield
@@ -47,43 +46,22 @@ def create_app(services: Services) -> FastAPI:
     app.state.in_flight = in_flight
     app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.clock.now)
     add_error_handlers(app)
-    _add_routes(app, services)
-    openapi.describe(app, services.settings.access.mode)
-    return app
-
-
-def _add_routes(app: FastAPI, services: Services) -> None:
-    settings, chain = services.settings, services.chain
-    for router in (
-        answers.query_router,
-        answers.chat_router(settings.llm.models),
-        answers.search_router,
-        feedback.router,
-    ):
-        app.include_router(router)
     question = copilot.question_model(
         top_k=settings.retrieval.top_k,
         threshold=settings.retrieval.threshold,
         most=settings.limits.question_characters,
     )
-    handler = langserve.handler(chain, question, copilot.PATH)
-    app.include_router(copilot.copilot_router(chain, handler, question))
-    app.include_router(copilot.playground_router(chain, handler, question))
-    app.include_router(health.router)
-    owner = owner_of(settings.web.page)
-    page_router = page.page_router(
-        services.examples,
-        services.teams,
-        audience=services.access.anonymous.audience if services.access.anonymous else "public",
-        framed_by=settings.framing_origins,
-        most_characters=settings.limits.question_characters,
-        name=owner.get("name", "Waypoint Co-Pilot"),
-        greeting=owner.get("greeting", ""),
-        logo=file_in(settings.web.page, *LOGOS),
-    )
+    handler = langserve.handler(services.chain, question, copilot.PATH)
     for router in (
+        answers.query_router,
+        answers.chat_router(settings.llm.models),
+        answers.search_router,
+        feedback.router,
+        copilot.copilot_router(services.chain, handler, question),
+        copilot.playground_router(services.chain, handler, question),
+        health.router,
         openapi.router,
-        page_router,
+        page.page_router(services),
         page.router,
         answers.sessions_router,
         sign_in.router,
@@ -91,3 +69,5 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         *(make(services) for make in hooks.each("routes")),
     ):
         app.include_router(router)
+    openapi.describe(app, settings.access.mode)
+    return app

@@ -7,7 +7,7 @@ from app.edge import numbers_of
 from app.web import markdown, words
 from app.web.chips import Chip
 from app.web.growing import same_length, steady
-from chains.citations.markers import Marker, find_markers
+from chains.citations.markers import find_markers
 
 FEWEST_LETTERS = 4  # Fewer between brackets name no document: `[sic]`.
 MOST_DIGITS = 3  # More are no number of a source: `[2024]`.
@@ -24,11 +24,8 @@ def render(
 ) -> tuple[str, list[int | None]]:
     """Return the HTML of an answer to which nothing is added, and the number of each citation.
 
-    Args:
-        text: The answer as it came.
-        citations: Those of the answer object; their `start` and `end` are places in `text`.
-        questions: Those of a message that holds several; the answer's parts get them as headings.
-        language: Of the chips' labels.
+    `start` and `end` of the citations are places in `text`; the parts of an answer to several `questions` get these as
+    headings.
     """
     table = words.languages()[language]
     numbers = numbers_of(citations)
@@ -55,13 +52,9 @@ def render_growing(text: str, *, questions: Sequence[str] = (), language: str = 
     chips: list[Chip] = []
     known: dict[str, int] = {}
     for marker in find_markers(shown):
-        if (not chips or marker.start >= chips[-1].end) and _may_cite(marker):
-            number = int(marker.inner) if marker.inner.isdecimal() else known.setdefault(marker.raw, len(known) + 1)
+        is_number, letters = marker.inner.isdecimal(), sum(map(str.isalpha, marker.inner))
+        names = len(marker.inner) <= MOST_DIGITS if is_number else letters >= FEWEST_LETTERS
+        if names and not marker.escaped and (not chips or marker.start >= chips[-1].end):
+            number = int(marker.inner) if is_number else known.setdefault(marker.raw, len(known) + 1)
             chips.append(Chip(marker.start, marker.end, number, label, kind="pending"))
     return markdown.render(shown, chips, questions), same_length(text, shown)
-
-
-def _may_cite(marker: Marker) -> bool:
-    if marker.inner.isdecimal():
-        return not marker.escaped and len(marker.inner) <= MOST_DIGITS
-    return not marker.escaped and sum(map(str.isalpha, marker.inner)) >= FEWEST_LETTERS

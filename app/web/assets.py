@@ -54,7 +54,6 @@ def styles() -> list[str]:
 
 
 def script(text: str) -> Asset:
-    """Return a script that is no file."""
     return _asset(text.encode(), ".js")
 
 

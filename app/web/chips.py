@@ -56,7 +56,7 @@ def place_chips(html: str, chips: Sequence[Chip]) -> str:
     def place(found: re.Match[str]) -> str:
         nonlocal in_link
         if found[1] is not None:
-            button = chip_html(chips[int(found[1])]) if int(found[1]) < len(chips) else ""
+            button = _button(chips[int(found[1])]) if int(found[1]) < len(chips) else ""
             waiting.extend([button] * in_link)
             return "" if in_link else button
         tag = _PLACE.sub("", found[0])
@@ -74,8 +74,7 @@ def without_bidi(text: str) -> str:
     return _BIDI.sub("", text)
 
 
-def chip_html(chip: Chip) -> str:
-    """Return the button."""
+def _button(chip: Chip) -> str:
     attributes: Mapping[str, object | None] = {"data-citation": chip.index, "data-kind": chip.kind or None}
     more = "".join(f' {name}="{value}"' for name, value in attributes.items() if value is not None)
     shown = "?" if chip.number is None else chip.number

@@ -17,10 +17,7 @@ _BLANK = re.compile(r"^[ \t]+|^[ \t]*\n", re.M)
 
 
 def join_modules(sources: Mapping[str, str]) -> str:
-    """Return one module that does what all of them do.
-
-    Args:
-        sources: The text of each module by its name; all are in one folder.
+    """Return one module that does what all of them do; `sources` has the text of each by its name in one folder.
 
     Raises:
         ValueError: a module imports or exports in a form that is not known here.

@@ -43,7 +43,6 @@ def mark(html: str, quote: str, *, skip: int = 0, anchored: bool = True) -> tupl
 
 
 def plain(html: str) -> str:
-    """Return the text of sanitised HTML."""
     return unescape(_TAGS.sub(" ", html))
 
 

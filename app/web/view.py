@@ -38,44 +38,26 @@ class Visit:
 
 
 def render(visit: Visit) -> str:
-    """Return the page."""
     table = words.languages()[visit.language]
-    return (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(
-            visit=visit,
-            t=partial(words.text, table),
-            words={key: text for key, text in table.items() if key in _shown_by_scripts()},
-            languages=words.names(),
-            static=assets.address,
-        )
-    )
+    shown = {key: text for key, text in table.items() if key in _shown_by_scripts()}
+    return _filled("page.html.jinja", visit.language, visit=visit, words=shown, languages=words.names())
 
 
 def document(shown: Mapping[str, Any], language: str) -> str:
     """Return the page of one document, which works without script; `shown` holds its facts and its `html`."""
-    table = words.languages()[language]
-    return (
-        _environment()
-        .get_template("document.html.jinja")
-        .render(
-            document=shown,
-            html=Markup(shown["html"]),  # noqa: S704 - sanitised where it was made.
-            language=language,
-            t=partial(words.text, table),
-            static=assets.address,
-        )
-    )
+    html = Markup(shown["html"])  # noqa: S704 - sanitised where it was made.
+    return _filled("document.html.jinja", language, document=shown, html=html)
 
 
 def insights(found: Any, *, days: int, language: str) -> str:
     """Return the page of what to write next; `found` is what `waypoint insights` reports of the last `days`."""
-    table = words.languages()[language]
+    return _filled("insights.html.jinja", language, found=found, days=days)
+
+
+def _filled(template: str, language: str, **values: Any) -> str:
+    translated = partial(words.text, words.languages()[language])
     return (
-        _environment()
-        .get_template("insights.html.jinja")
-        .render(found=found, days=days, language=language, t=partial(words.text, table), static=assets.address)
+        _environment().get_template(template).render(language=language, t=translated, static=assets.address, **values)
     )
 
 

@@ -20,7 +20,6 @@ def languages() -> Mapping[str, Mapping[str, str]]:
 
 
 def names() -> dict[str, str]:
-    """Return the languages' own names by their codes."""
     return {code: words[NAME] for code, words in languages().items()}
 
 
@@ -36,20 +35,14 @@ def text(words: Mapping[str, str], key: str, **values: object) -> str:
     return found
 
 
-def choose(asked: str | None, kept: str | None, accepted: str) -> str:
-    """Return the code of a visitor's language.
-
-    Args:
-        asked: What the address asks for.
-        kept: What the visitor chose before.
-        accepted: The header Accept-Language.
-    """
+def choose(requested: str | None, chosen_before: str | None, accept_language: str) -> str:
+    """Return the code of a visitor's language."""
     weighed = []
-    for part in accepted[:1000].split(","):
+    for part in accept_language[:1000].split(","):
         tag, _, weight = part.partition(";")
         code = tag.strip().lower().split("-")[0]
         with suppress(ValueError):
             weighed.append((float(weight.strip().removeprefix("q=") or 1), _OLD_CODES.get(code, code)))
     # Sorting is stable: equals stay in the visitor's order.
     preferred = [code for weight, code in sorted(weighed, key=lambda pair: -pair[0]) if weight > 0]
-    return next((code for code in (asked, kept, *preferred) if code in languages()), DEFAULT) or DEFAULT
+    return next((code for code in (requested, chosen_before, *preferred) if code in languages()), DEFAULT) or DEFAULT

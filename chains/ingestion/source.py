@@ -1,8 +1,9 @@
 """The text that a loader extracts from a file, and the checks that all loaders share."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,6 +71,17 @@ class SourceText:
 
 
 Loader = Callable[[Path], SourceText]
+"""Raises IngestionError where a file cannot be read, is larger than allowed, or has no text; others mean damage."""
+
+PAGE_BREAK = "\n\f\n"
+
+
+def placed_pages(texts: Sequence[str], titles: Sequence[str] = ()) -> Iterator[Page]:
+    """Yield the pages of a source whose text is these texts, joined by `PAGE_BREAK`."""
+    place = 0
+    for number, (text, title) in enumerate(zip_longest(texts, titles, fillvalue=""), start=1):
+        yield Page(number, place, place + len(text), title)
+        place += len(text) + len(PAGE_BREAK)
 
 
 def require_words(text: str) -> None:

@@ -34,11 +34,7 @@ _UNSEEN = re.compile(
 
 
 def load_html(path: Path) -> SourceText:
-    """Read an HTML page; its title is that of the page, or its first heading, or the file's name.
-
-    Raises:
-        IngestionError: the file cannot be read, or has no text.
-    """
+    """Read an HTML page; its title is that of the page, or its first heading, or the file's name."""
     page = BeautifulSoup(read_bytes(path), PARSER)
     metadata = _metadata(page, path)
     warnings = tuple(without_unseen(page))

@@ -43,11 +43,9 @@ class IsolatedParser:
 
     @property
     def endings(self) -> Collection[str]:
-        """Return the endings that a loader reads."""
         return {*text_files.LOADERS, *(f".{name}" for name in hooks.names("readers"))}
 
     def close(self) -> None:
-        """End the worker."""
         self.worker.stop()
 
     def parse(self, path: Path) -> Parsed:
@@ -56,10 +54,17 @@ class IsolatedParser:
         Raises:
             IngestionError: the file cannot be read, there is no text in it, or it takes more than it may.
         """
-        if path.suffix.lower() in text_files.LOADERS and _size(path) <= LOCAL_BYTES:
-            return parse_file(path, text_files.LOADERS, self.chunker)
+        if path.suffix.lower() in text_files.LOADERS:
+            with open_file(path) as file:
+                size = os.fstat(file.fileno()).st_size
+            if size <= LOCAL_BYTES:
+                return parse_file(path, text_files.LOADERS, self.chunker)
+        task: dict[str, Any] = {"path": str(path), "chunker": asdict(self.chunker)}
+        if self.tesseract:
+            seconds = self.timeout_s * RECOGNITION_TIMES
+            task["recognition"] = {"program": self.tesseract, "languages": self.languages, "seconds": seconds}
         try:
-            reply = self.worker.ask(self._task(path))
+            reply = self.worker.ask(task)
         except (OSError, ValueError) as error:
             msg = f"reading the file takes more than {self.timeout_s:g} s or {self.memory_mb} MB; split it"
             raise IngestionError(msg) from error
@@ -67,15 +72,3 @@ class IsolatedParser:
             raise IngestionError(reply["problem"])
         chunks = [Chunk(**{**chunk, "section_path": tuple(chunk["section_path"])}) for chunk in reply["chunks"]]
         return Parsed(chunks, reply["metadata"], tuple(reply["warnings"]), mark=reply["mark"])
-
-    def _task(self, path: Path) -> dict[str, Any]:
-        task: dict[str, Any] = {"path": str(path), "chunker": asdict(self.chunker)}
-        if self.tesseract:
-            seconds = self.timeout_s * RECOGNITION_TIMES
-            task["recognition"] = {"program": self.tesseract, "languages": self.languages, "seconds": seconds}
-        return task
-
-
-def _size(path: Path) -> int:
-    with open_file(path) as file:
-        return os.fstat(file.fileno()).st_size

@@ -25,10 +25,10 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
             if not _is_unchanged(document, task["page"], task["chunks"]):
                 return {"problem": "the file has changed"}
             page = document[task["page"] - 1]
-            return {
-                "pages": len(document),
-                **(_picture(page, task["width"]) if "width" in task else _words(page, task)),
-            }
+            if "width" not in task:
+                return {"pages": len(document), **_words(page, task["quote"])}
+            drawn = drawn_page(page, task["width"] / page.get_size()[0], most_pixels=MOST_PIXELS)
+            return {"pages": len(document), "png": b64encode(drawn).decode("ascii")}
     except MemoryError:
         return {"problem": "the page takes too much memory"}
     except Exception as error:  # Whatever a hostile file makes a library do, the next page is shown.
@@ -44,12 +44,7 @@ def _is_unchanged(document: pypdfium2.PdfDocument, number: int, chunks: list[str
     return not text or (bool(chunks) and all(letters(chunk) in text for chunk in chunks))
 
 
-def _picture(page: pypdfium2.PdfPage, width: int) -> dict[str, Any]:
-    drawn = drawn_page(page, width / page.get_size()[0], most_pixels=MOST_PIXELS)
-    return {"png": b64encode(drawn).decode("ascii")}
-
-
-def _words(page: pypdfium2.PdfPage, task: dict[str, Any]) -> dict[str, Any]:
+def _words(page: pypdfium2.PdfPage, quote: str) -> dict[str, Any]:
     wide, high = page.get_size()
     text = page.get_textpage()
     count = min(text.count_chars(), MOST_CHARACTERS)
@@ -57,7 +52,7 @@ def _words(page: pypdfium2.PdfPage, task: dict[str, Any]) -> dict[str, Any]:
     shown = "".join(chr(pypdfium2.raw.FPDFText_GetUnicode(text, number)) for number in range(count))
     boxes = [
         _fractions(page, text.get_rect(number), wide, high)
-        for start, end in _ranges(shown, task["quote"])
+        for start, end in _ranges(shown, quote)
         for number in range(text.count_rects(start, end - start))
     ]
     return {"width": round(wide, 2), "height": round(high, 2), "words": [box for box in boxes if box[2] and box[3]]}

@@ -65,7 +65,6 @@ class PageQueue:
             raise
 
     def close(self) -> None:
-        """Give up what is under way, and end the workers."""
         for worker in self._workers:
             worker.interrupt()
         self._threads.shutdown(cancel_futures=True)

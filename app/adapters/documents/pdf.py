@@ -24,18 +24,21 @@ from app.adapters.documents.pdf_unseen import PART_OF_PAGE, picture_part
 from chains.errors import IngestionError
 from chains.ingestion.source import (
     MAX_NAME,
+    PAGE_BREAK,
     Heading,
     Page,
     SourceText,
     Table,
     is_title,
     left_out,
+    placed_pages,
     title_of,
     without_controls,
 )
+from chains.ingestion.tables import one_line
 from chains.regular_files import open_file
 
-PAGE_BREAK = "\n\f\n"
+UNSEEN = "white, without ink or off the page"
 # The pages on which a report says whose it is, and of which year.
 COVER_PAGES = 2
 PART_OF_LETTERS = 0.05  # Of a page that is a scan, with a stamp or a page number in letters.
@@ -73,9 +76,6 @@ def load_pdf(path: Path, *, recognition: TextRecognition | None = None) -> Sourc
     """Read the text of a PDF; pages are counted from 1, and those without text are named in the warnings.
 
     A page without text is read by `recognition`, where there is one.
-
-    Raises:
-        IngestionError: it cannot be opened, asks for a password, or has no text. Other errors mean damage.
     """
     with open_pdf(path) as document:
         pages = [_read(document, number, recognition) for number in range(len(document))]
@@ -162,42 +162,33 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
     kept, written = with_tables(kept)
     found = list(headings(kept))
     texts = [text_of(lines) for lines in kept]
-    places = list(_places([text for text, _ in texts]))
+    places = list(placed_pages([text for text, _ in texts]))
     covers = {number for number, (text, _) in enumerate(texts[:COVER_PAGES]) if is_cover(text)}
+    # The heading that stands above all others at the beginning names the document, unless several are of its level.
+    is_alone = found and found[0].page == 0 and all(heading.level > found[0].level for heading in found[1:])
+    title = without_controls(found[0].text)[:MAX_NAME] if is_alone else ""
+    warnings = [f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning]
+    without = [f"the table of contents on page {number + 1} is left out" for number in contents[:1]]
     return SourceText(
         PAGE_BREAK.join(text for text, _ in texts),
         0,
-        _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), _title_in(found)),
+        _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), title),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
         headings=tuple(_headings(found, places, [starts for _, starts in texts], covers)),
         tables=tuple(sorted(_tables([*written, *tables(kept)], places, [starts for _, starts in texts]))),
-        warnings=tuple(_warnings(pages, contents)),
+        warnings=(*warnings, *left_out((text for page in pages for text in page.unseen), UNSEEN), *without),
     )
-
-
-def _warnings(pages: Sequence[ReadPage], contents: Sequence[int]) -> Iterator[str]:
-    yield from (f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning)
-    yield from left_out((text for page in pages for text in page.unseen), "white, without ink or off the page")
-    if contents:
-        yield f"the table of contents on page {contents[0] + 1} is left out"
-
-
-def _places(texts: Sequence[str]) -> Iterator[Page]:
-    place = 0
-    for number, text in enumerate(texts, start=1):
-        yield Page(number, place, place + len(text))
-        place += len(text) + len(PAGE_BREAK)
 
 
 def _headings(
     found: Sequence[FoundHeading], places: Sequence[Page], starts: Sequence[list[int]], covers: Collection[int]
 ) -> Iterator[Heading]:
     """Yield the headings with their places in the text; those of a cover are none."""
-    for one in found:
-        if one.page not in covers:
-            before, begins = places[one.page].start, starts[one.page]
-            end = begins[one.end] if one.end < len(begins) else places[one.page].end - before
-            yield Heading(without_controls(one.text), one.level, before + begins[one.first], before + end)
+    for heading in found:
+        if heading.page not in covers:
+            before, begins = places[heading.page].start, starts[heading.page]
+            end = begins[heading.end] if heading.end < len(begins) else places[heading.page].end - before
+            yield Heading(without_controls(heading.text), heading.level, before + begins[heading.first], before + end)
 
 
 def _tables(tables: Sequence[FoundTable], places: Sequence[Page], starts: Sequence[list[int]]) -> Iterator[Table]:
@@ -211,22 +202,16 @@ def _tables(tables: Sequence[FoundTable], places: Sequence[Page], starts: Sequen
         yield Table(head, body, place(found.last_page, found.end))
 
 
-def _title_in(found: Sequence[FoundHeading]) -> str:
-    """Return the heading that stands above all others at the beginning; empty where several are of its level."""
-    alone = found and found[0].page == 0 and all(one.level > found[0].level for one in found[1:])
-    return without_controls(found[0].text)[:MAX_NAME] if alone else ""
-
-
 def _metadata(about: dict[str, str], path: Path, cover: str, heading: str) -> dict[str, str]:
-    named = _PRINTED_FROM.sub("", _plain(about.get("Title", "")))
+    named = _PRINTED_FROM.sub("", one_line(about.get("Title", "")))
     title = (
         report_title(cover)
         or (named if is_title(named) else "")
         or (heading if not _SAYS_MUCH.match(path.stem) else "")
         or title_of(path)
     )
-    date = day(_plain(about.get("ModDate", ""))) or day(_plain(about.get("CreationDate", "")))
-    found = {"title": title, "author": _plain(about.get("Author", "")), "last_updated": date}
+    date = day(one_line(about.get("ModDate", ""))) or day(one_line(about.get("CreationDate", "")))
+    found = {"title": title, "author": one_line(about.get("Author", "")), "last_updated": date}
     return {name: value for name, value in found.items() if value}
 
 
@@ -234,7 +219,3 @@ def day(stamp: str) -> str:
     """Return the day of a PDF's time stamp, as YYYY-MM-DD; empty where there is none."""
     found = _DATE.match(stamp)
     return "-".join(found.groups()) if found else ""
-
-
-def _plain(value: str) -> str:
-    return " ".join(value.replace("\0", "").split())

@@ -22,14 +22,12 @@ def with_values(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, lines:
     for words, left, middle in _fields(document, page):
         label = next((number for number, line in enumerate(lines) if _is_beside(line, left, middle, words)), None)
         if label is not None:
-            lines[label] = lines[label]._replace(text=_joined(lines[label].text, words))
+            before = lines[label].text
+            sign = ":" if words in {"yes", "no"} and not before.endswith(":") else ""
+            lines[label] = lines[label]._replace(text=f"{before}{sign} {words}")
         elif words not in {"yes", "no"}:
             lines.append(Line(words, 10, False, left, middle - 5, left + 5 * len(words), middle + 5))
     return lines
-
-
-def _joined(label: str, value: str) -> str:
-    return f"{label} {value}" if label.endswith(":") or value not in {"yes", "no"} else f"{label}: {value}"
 
 
 def _is_beside(line: Line, left: float, middle: float, words: str) -> bool:

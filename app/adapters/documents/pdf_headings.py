@@ -160,7 +160,7 @@ def _key(line: Line) -> str:
 def headings(pages: Sequence[Sequence[Line]]) -> list[FoundHeading]:
     """Return the headings in order. Levels count from 1, by size, then by what parts are numbered by."""
     size, bold = _body(pages)
-    found = [(number, *one) for number, lines in enumerate(pages) for one in _on_page(lines, size, bold)]
+    found = [(number, *heading) for number, lines in enumerate(pages) for heading in _on_page(lines, size, bold)]
     styles = sorted({style for *_, style in found})
     levels = {style: level for level, style in enumerate(styles, start=1)}
     return [FoundHeading(page, first, end, text, levels[style]) for page, first, end, text, style in found]
@@ -209,7 +209,9 @@ def _style(lines: Sequence[Line], place: int, size: float, bold: bool) -> _Style
     stands_out = larger or (line.bold and not bold) or (line.size >= size and _is_capitals(line.text))
     if not stands_out or not _reads_like_heading(line):
         return None
-    if place and not larger and _part(line.text) > NUMBERED and _is_label(lines[place - 1], line):
+    above = lines[place - 1] if place else line
+    in_table = above.numbers >= 2 and above.bottom - line.top < LABEL_GAP * line.size  # noqa: PLR2004 - A label has one.
+    if place and not larger and _part(line.text) > NUMBERED and in_table:
         return None
     part = _part(line.text)
     return _Style(-max(line.size, size), part if part <= NUMBERED else part + ITALIC * line.italic)
@@ -236,11 +238,6 @@ def _reads_like_heading(line: Line) -> bool:
         and not line.text[0].islower()
         and not _AMOUNT.search(line.text)
     )
-
-
-def _is_label(above: Line, line: Line) -> bool:
-    """Say whether a line stands in a table: close below a row of amounts."""
-    return above.numbers >= 2 and above.bottom - line.top < LABEL_GAP * line.size  # noqa: PLR2004 - A label has one.
 
 
 def _is_capitals(text: str) -> bool:

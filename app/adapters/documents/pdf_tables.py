@@ -72,7 +72,6 @@ def _is_row(line: Line) -> bool:
 
 
 def _amounts(text: str) -> int:
-    """Return how many amounts a line ends with."""
     count = 0
     for word in reversed(text.split()):
         if _AMOUNT.match(word):

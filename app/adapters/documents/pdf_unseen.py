@@ -3,6 +3,7 @@
 import ctypes
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pypdfium2
@@ -25,8 +26,6 @@ class Unseen:
     page: pypdfium2.PdfPage
     text: pypdfium2.PdfTextPage
     texts: list[str] = field(default_factory=list)
-    _pixels: np.ndarray | None = None
-    _is_scan: bool | None = None
 
     def without(self, start: int, letters: str) -> str:
         """Return the letters of a line, which begins at `start`, with blanks in the place of words nobody sees."""
@@ -52,23 +51,22 @@ class Unseen:
         crop = self.page.get_cropbox()
         off = right < crop[0] or left > crop[2] or top < crop[1] or bottom > crop[3]
         tiny = 0 < top - bottom < LOWEST and raw.FPDFText_GetFontSize(self.text, number) < LOWEST * 2
-        return off or tiny or min(colours) >= WHITE or opacity < FAINT or self._has_no_ink(number)
-
-    def _has_no_ink(self, number: int) -> bool:
+        if off or tiny or min(colours) >= WHITE or opacity < FAINT:
+            return True
         part = raw.FPDFText_GetTextObject(self.text, number)
-        return bool(part) and raw.FPDFTextObj_GetTextRenderMode(part) == INVISIBLE and not self.is_scan
+        return bool(part) and raw.FPDFTextObj_GetTextRenderMode(part) == INVISIBLE and not self._is_scan
 
-    @property
-    def is_scan(self) -> bool:
-        """Return whether a picture covers most of the page."""
-        if self._is_scan is None:
-            self._is_scan = picture_part(self.page) >= PART_OF_PAGE
-        return self._is_scan
+    @cached_property
+    def _is_scan(self) -> bool:
+        return picture_part(self.page) >= PART_OF_PAGE
+
+    @cached_property
+    def _pixels(self) -> np.ndarray:
+        pixels: np.ndarray = self.page.render(scale=1, grayscale=True, may_draw_forms=False).to_numpy()
+        return pixels
 
     def _is_blank(self, first: int, end: int) -> bool:
         """Say whether the page shows nothing where these letters stand."""
-        if self._pixels is None:
-            self._pixels = self.page.render(scale=1, grayscale=True, may_draw_forms=False).to_numpy()
         height, width = self._pixels.shape[:2]
         boxes = [self.text.get_charbox(number) for number in (first, end - 1)]
         place = pypdfium2.PdfPosConv(self.page, (0, 0, width, height, 0))

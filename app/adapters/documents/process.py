@@ -108,17 +108,13 @@ def serve(tasks: IO[bytes], replies: IO[bytes], memory_mb: int, answer: Answer) 
     last = False
     while not last and (line := tasks.readline()):
         task = json.loads(line)
-        _limit_seconds(task["timeout_s"])
+        # The system ends this process when it has used so many more seconds of the processor.
+        used = math.ceil(time.process_time() + task["timeout_s"])
+        resource.setrlimit(resource.RLIMIT_CPU, (used, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         reply = answer(task)
         last = _peak_mb() > memory_mb / 2
         replies.write(json.dumps({**reply, "last": last}).encode() + b"\n")
         replies.flush()
-
-
-def _limit_seconds(seconds: float) -> None:
-    """Have the system end this process when it has used so many more seconds of the processor."""
-    used = math.ceil(time.process_time() + seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (used, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def _peak_mb() -> float:

@@ -22,9 +22,6 @@ def load_json_lines(path: Path) -> SourceText:
 
     An object with a `text` becomes a section under its `title`, with its other values below the text; any other object
     becomes a line of its values with their names. What one line says of who may read it holds for the file.
-
-    Raises:
-        IngestionError: the file cannot be read, has no text, or a line of it is no JSON object.
     """
     text, warnings = read_any_text(path)
     text = text.removeprefix("\ufeff")
@@ -36,11 +33,7 @@ def load_json_lines(path: Path) -> SourceText:
 
 
 def load_json(path: Path) -> SourceText:
-    """Read a file of JSON: objects within it are sections under their names, and a list of objects is a row each.
-
-    Raises:
-        IngestionError: the file cannot be read, is no JSON, or has no text.
-    """
+    """Read a file of JSON: objects within it are sections under their names, and a list of objects is a row each."""
     text, warnings = read_any_text(path)
     require_words(text)
     try:
@@ -67,17 +60,17 @@ def _outline(value: Any, level: int) -> Iterator[str]:
         for number, item in enumerate(value, start=1):
             yield _section(item, number) if isinstance(item, dict) else f"- {_words(item)}"
     elif isinstance(value, dict):
-        holds = {name: inner for name, inner in value.items() if isinstance(inner, dict | list) and _has_objects(inner)}
+        holds = {
+            name: inner
+            for name, inner in value.items()
+            if isinstance(inner, dict) or (isinstance(inner, list) and any(isinstance(item, dict) for item in inner))
+        }
         yield from (f"- {_row({name: inner})}" for name, inner in value.items() if name not in holds and _words(inner))
         for name, inner in holds.items():
             yield f"\n{'#' * min(6, level)} {one_line(name)[:MAX_NAME]}\n"
             yield from _outline(inner, level + 1)
     else:
         yield _words(value)
-
-
-def _has_objects(value: Any) -> bool:
-    return isinstance(value, dict) or any(isinstance(item, dict) for item in value)
 
 
 def _objects(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -37,7 +37,6 @@ class BoundedConnection(HttpToolsProtocol):
     _send_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for the first head."""
         connection = cast("asyncio.Transport", transport)
         connection.set_write_buffer_limits(high=self.send_buffer_bytes, low=self.send_buffer_bytes // 2)
         super().connection_made(connection)
@@ -55,7 +54,6 @@ class BoundedConnection(HttpToolsProtocol):
             self._close("head_too_large")
 
     def on_message_begin(self) -> None:
-        """Start the clock of a head."""
         super().on_message_begin()
         self._await_head()
 
@@ -74,7 +72,6 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Expect the next head."""
         super().on_message_complete()
         self._in_head = True
         self._head_bytes = 0
@@ -91,12 +88,10 @@ class BoundedConnection(HttpToolsProtocol):
         self._start_send_timer()
 
     def resume_writing(self) -> None:
-        """Stop the clock: the client reads."""
         super().resume_writing()
         self._stop_send_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clocks: the client is gone."""
         self._stop_head_timer()
         self._stop_send_timer()
         super().connection_lost(exc)

@@ -19,7 +19,6 @@ QUEUE_S = 10
 
 
 def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
-    """Return the middleware of the application, outermost first."""
     settings, access = services.settings, services.access
     origins = [origin.strip() for origin in settings.web.cors_origins.split(",") if origin.strip()]
     cors = Middleware(

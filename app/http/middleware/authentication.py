@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
@@ -25,17 +26,12 @@ OTHER_PAGE = "A cookie is accepted only from the service's own page; programs se
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,512}=*")
 
 
+@dataclass(frozen=True)
 class Callers:
-    """Finds who calls.
+    """Finds who calls: no `authenticator` where callers need no token, no `anonymous` identity where they need one."""
 
-    Args:
-        authenticator: Finds the identity behind a token; None if callers need none.
-        anonymous: The identity of callers without a token; None if a token is required.
-    """
-
-    def __init__(self, authenticator: Authenticator | None, anonymous: Identity | None) -> None:
-        self.authenticator = authenticator
-        self.anonymous = anonymous
+    authenticator: Authenticator | None
+    anonymous: Identity | None
 
     async def identify(self, access: Access, method: str, headers: Headers) -> Identity | None:
         """Return who calls a route of this access; None where it needs nobody.

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from starlette.datastructures import Headers
@@ -19,17 +20,12 @@ DISCARDED_TIMES = 4
 _CLOSE = {"Connection": "close"}
 
 
+@dataclass(frozen=True)
 class Bodies:
-    """Reads the bodies of requests.
+    """Reads the bodies of requests: each, or each piece of a streamed one, in `timeout_s`, at most `streamed_bytes`."""
 
-    Args:
-        timeout_s: How long the client may take to send a body; of a streamed one, each piece.
-        streamed_bytes: How large a streamed body may be.
-    """
-
-    def __init__(self, *, timeout_s: float, streamed_bytes: int) -> None:
-        self.timeout_s = timeout_s
-        self.streamed_bytes = streamed_bytes
+    timeout_s: float
+    streamed_bytes: int
 
     async def read(self, headers: Headers, receive: Receive, max_bytes: int) -> bytes:
         """Return the body.
@@ -129,12 +125,13 @@ def parse_json(body: bytes) -> Any:
     except (ValueError, RecursionError):
         raise RequestRefusedError(400, "The body must be a JSON object in UTF-8") from None
     depth, level = 0, [value]
-    while level := [inner for outer in level for inner in _children(outer)]:
+    while level := [
+        inner
+        for outer in level
+        if isinstance(outer, dict | list)
+        for inner in (outer.values() if isinstance(outer, dict) else outer)
+    ]:
         depth += 1
     if depth > MAX_DEPTH:
         raise RequestRefusedError(400, f"The body is nested deeper than {MAX_DEPTH} levels")
     return value
-
-
-def _children(value: Any) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []

@@ -17,12 +17,8 @@ def check_origin(headers: Headers, allowed: Collection[str], *, reads: bool) -> 
 
     A browser runs foreign pages on this machine, which can post to loopback. Browsers send the page's origin; programs
     send none and are not checked. A page whose name resolves to this machine (DNS rebinding) reads without an origin,
-    so requests under a foreign host name are refused too.
-
-    Args:
-        headers: Those of the request.
-        allowed: Other origins that may ask; `*` allows all.
-        reads: Whether the request reads what not everybody may read.
+    so requests under a foreign host name are refused too, if they read what not everybody may read. In `allowed`, `*`
+    stands for all origins.
 
     Raises:
         RequestRefusedError: the page may not ask.
@@ -58,10 +54,7 @@ HEADERS = {
 def page_policy(page: bytes, *, framed_by: Sequence[str] = (), **more: str) -> str:
     """Return the content security policy of an HTML page, which allows its inline scripts by their hashes.
 
-    Args:
-        page: The page as it is sent.
-        framed_by: Origins of the pages that may show it in a frame.
-        more: Additional sources by kind: `img="data:"`.
+    `framed_by` are origins of pages that may show it in a frame, `more` further sources by kind: `img="data:"`.
     """
     hashes = [f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in _INLINE_SCRIPT.findall(page)]
     sources = more | {"script": " ".join([*hashes, more.get("script", "")])}

@@ -13,11 +13,8 @@ class Places:
     """Limits concurrent questions; further ones wait their turn, then get 503.
 
     A place is released when the answer is computed: what a client has not read yet waits in the connection's buffer
-    (BoundedConnection), which disconnects a client that reads too slowly.
-
-    Args:
-        at_once: How many questions; a batch takes as many places as it has questions, or all.
-        queue_s: How long a request may wait for its turn.
+    (BoundedConnection), which disconnects a client that reads too slowly. A batch takes as many places as it has
+    questions, or all; a request waits `queue_s` for its turn.
     """
 
     def __init__(self, *, at_once: int, queue_s: float) -> None:

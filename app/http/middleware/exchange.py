@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import dataclass
 from uuid import uuid4
 
 import structlog
@@ -17,6 +18,7 @@ _METHODS = {"GET", "HEAD", "POST", "OPTIONS"}
 CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left before the response began.
 
 
+@dataclass
 class Exchange:
     """ASGI middleware around every request and its response.
 
@@ -25,9 +27,8 @@ class Exchange:
     security headers a route's own win.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app = app
-        self.metrics = metrics
+    app: ASGIApp
+    metrics: Metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

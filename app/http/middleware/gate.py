@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -23,38 +24,24 @@ from chains.logs import get_logger
 log = get_logger(__name__)
 
 
+@dataclass
 class Gate:
     """ASGI middleware that holds the limits of all routes, those of unknown paths too.
 
     They come before the body is read and before a route is found, which FastAPI's dependencies cannot. What the app
     raises becomes a response as well, unless the response has begun; a failure after the client has left is no error.
-
-    Args:
-        app: The application behind it.
-        in_flight: The phase of the service, and the requests in progress.
-        origins: Web pages that may ask a local service; None where it is open to others.
-        callers: Finds who calls.
-        bodies: Reads bodies.
-        batch_max: How many questions a request may ask.
-        rate: Counts the questions of a caller; None does not.
-        places: Limits the questions that are answered at once.
+    `origins` are web pages that may ask a local service, None where it is open to others; `batch_max` is how many
+    questions a request may ask; without `rate` they are not counted.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        in_flight: InFlight,
-        origins: Collection[str] | None,
-        callers: Callers,
-        bodies: Bodies,
-        batch_max: int,
-        rate: RateLimit | None,
-        places: Places,
-    ) -> None:
-        self.app = app
-        self.in_flight, self.origins, self.callers, self.bodies = in_flight, origins, callers, bodies
-        self.batch_max, self.rate, self.places = batch_max, rate, places
+    app: ASGIApp
+    in_flight: InFlight
+    origins: Collection[str] | None
+    callers: Callers
+    bodies: Bodies
+    batch_max: int
+    rate: RateLimit | None
+    places: Places
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -94,13 +81,19 @@ class Gate:
         if questions > self.batch_max:
             msg = f"The batch has {questions} questions; at most {self.batch_max} are allowed"
             raise RequestRefusedError(422, msg)
+        left: dict[str, str] = {}
         if self.rate is not None and (draws or questions):
-            send = _with_headers(await self.rate.check(caller_of(Request(scope)), questions, draws), send)
+            left = await self.rate.check(caller_of(Request(scope)), questions, draws)
 
         async def work(receive: Receive, send: Send) -> None:
+            async def respond(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    MutableHeaders(scope=message).update(left)
+                await send(message)
+
             # What asks nothing never waits for what asks. Feedback counts as a question for the rate only.
             async with self.places.taken(0 if policy.access is IdentityScope.FEEDBACK else questions):
-                await self.app(scope, receive, send)
+                await self.app(scope, receive, respond)
 
         if draws or (is_posted and not policy.streamed):
             await _unless_left(work, scope, receive, send)
@@ -131,15 +124,6 @@ class Gate:
         body = await self.bodies.read(headers, receive, policy.body_bytes)
         questions = policy.questions(parse_json(body) if body else None) if is_posted else 0
         return replayed(body, receive), questions
-
-
-def _with_headers(headers: dict[str, str], send: Send) -> Send:
-    async def respond(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(headers)
-        await send(message)
-
-    return respond
 
 
 async def _unless_left(

@@ -25,12 +25,7 @@ class RateLimit:
     """Counts questions in fixed windows; a window starts with a caller's first question.
 
     A refused request costs nothing, so a smaller batch may still be answered in the same window. PDF pages are counted
-    separately, at the same rate.
-
-    Args:
-        rate: How many questions in how long.
-        storage: Where they are counted; it raises StorageError on failure.
-        clock: Measures how long a failed storage is not tried again.
+    separately, at the same rate. `storage` raises StorageError on failure.
     """
 
     def __init__(self, rate: RateLimitItem, storage: Storage, *, clock: Clock | None = None) -> None:

@@ -26,7 +26,7 @@ from app.http.questions import (
     TopK,
     run_config,
 )
-from app.http.routes.health import HEALTH, PROBE, Health, health_of
+from app.http.routes.health import PROBE, Health, health_of
 from app.wiring.build import search
 from chains.blocking import Moderation, SafetyReport
 from chains.conversations import owner_of
@@ -160,6 +160,9 @@ async def forget(request: Request, session_id: Session) -> Response:
     return Response(status_code=204)
 
 
+_URL = "https://example.org/regulations.pdf"
+
+
 class ChatBody(BaseModel):
     """A question to answer from the `top_k` best passages."""
 
@@ -172,15 +175,15 @@ class ChatBody(BaseModel):
 class ChatCitation(BaseModel):
     """The source that a number in the answer stands for."""
 
-    title: str
+    title: str = Field(examples=["General Regulations"])
     page: int = Field(description="0 where the document has no pages.", examples=[15])
-    url: str = Field(description="Empty where the document is internal.")
+    url: str = Field(description="Empty where the document is internal.", examples=[_URL])
 
 
 class ChatAnswer(BaseModel):
     """The answer with markers `[1]`, `[2]`, and the source of each, in the order of the numbers."""
 
-    query: str
+    query: str = Field(examples=["What is the exam policy?"])
     answer: str = Field(examples=["Illness has to be reported to the department [1]."])
     citations: list[ChatCitation]
 
@@ -189,25 +192,15 @@ class ChatHealth(Health):
     """What the MARP contract's health check adds."""
 
     service: Literal["ChatService"] = "ChatService"
-    retrieval_url: str = Field(description="The retrieval service or Chroma server in use, or `in-process`.")
+    retrieval_url: str = Field(
+        description="The retrieval service or Chroma server in use, or `in-process`.", examples=["http://chroma:8000"]
+    )
     openrouter_configured: bool = Field(description="Whether OpenRouter answers the questions.")
     llm_configured: bool = Field(description="Whether any language model is configured; otherwise evidence is quoted.")
-    model: str
+    model: str = Field(examples=["llama-3.1-8b-instant"])
 
 
-_CHAT_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, detail="") | error_responses(422)
-_CHATTED = {
-    "query": "What is the exam policy?",
-    "answer": "Illness has to be reported to the department [1].",
-    "citations": [{"title": "General Regulations", "page": 15, "url": "https://example.org/regulations.pdf"}],
-}
-_CHAT_HEALTH = HEALTH | {
-    "service": "ChatService",
-    "retrieval_url": "http://chroma:8000",
-    "openrouter_configured": False,
-    "llm_configured": True,
-    "model": "llama-3.1-8b-instant",
-}
+_CHAT_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, form="marp")
 
 
 def chat_router(models: Sequence[str]) -> APIRouter:
@@ -217,8 +210,8 @@ def chat_router(models: Sequence[str]) -> APIRouter:
     default = ChatBody.model_fields["model_id"]
     body = create_model("ChatBody", __base__=ChatBody, __doc__=ChatBody.__doc__, model_id=(choice | None, default))
     chat.__annotations__["body"] = body  # The allowed models are known when the service starts.
-    router.add_api_route("/chat", chat, methods=["POST"], responses=_CHAT_ERRORS | ok_response(_CHATTED))
-    router.add_api_route("/health", health, methods=["GET"], responses=ok_response(_CHAT_HEALTH, "Up"))
+    router.add_api_route("/chat", chat, methods=["POST"], responses=_CHAT_ERRORS, response_description="The answer")
+    router.add_api_route("/health", health, methods=["GET"], response_description="Up")
     return router
 
 
@@ -284,44 +277,29 @@ class SearchBody(BaseModel):
 class SearchResult(BaseModel):
     """A passage, with its place in the document and its similarity to the query."""
 
-    text: str
-    document_id: str
+    text: str = Field(examples=["Illness has to be reported to the department."])
+    document_id: str = Field(examples=["regulations"])
     chunk_index: int
-    title: str
-    page: int = Field(description="0 where the document has no pages.")
-    url: str = Field(description="The first URL of its source; empty if the document is internal.")
-    score: float | None = Field(description="0 to 1; null where the retriever gives none.")
-    source_urls: list[str]
-    metadata: dict[str, Any]
+    title: str = Field(examples=["General Regulations"])
+    page: int = Field(description="0 where the document has no pages.", examples=[15])
+    url: str = Field(description="The first URL of its source; empty if the document is internal.", examples=[_URL])
+    score: float | None = Field(description="0 to 1; null where the retriever gives none.", examples=[0.71])
+    source_urls: list[str] = Field(examples=[[_URL]])
+    metadata: dict[str, Any] = Field(examples=[{"section": "Illness", "audience": "public"}])
 
 
 class SearchResults(BaseModel):
     """The passages, best first, without duplicates."""
 
-    query: str
+    query: str = Field(examples=["What is the exam policy?"])
     results: list[SearchResult]
 
 
-_FOUND = {
-    "query": "What is the exam policy?",
-    "results": [
-        {
-            "text": "Illness has to be reported to the department.",
-            "document_id": "regulations",
-            "chunk_index": 12,
-            "title": "General Regulations",
-            "page": 15,
-            "url": "https://example.org/regulations.pdf",
-            "score": 0.71,
-            "source_urls": ["https://example.org/regulations.pdf"],
-            "metadata": {"section": "Illness", "audience": "public"},
-        }
-    ],
-}
-_SEARCHED = error_responses(400, 401, 403, 408, 413, 429, 500, 503, 504) | ok_response(_FOUND, "The passages")
-
-
-@search_router.post("/search", responses=_SEARCHED)
+@search_router.post(
+    "/search",
+    response_description="The passages",
+    responses=error_responses(400, 401, 403, 408, 413, 429, 500, 503, 504),
+)
 @Policy(invalid={"": "a JSON object with a query"})
 async def search_passages(request: Request, body: SearchBody) -> SearchResults:
     """Return the passages nearest to the query that the caller may see."""

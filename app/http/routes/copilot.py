@@ -13,12 +13,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar, cast
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
 from langserve import APIHandler
+from langserve.schema import BatchResponseMetadata, InvokeResponseMetadata
 from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_model, model_validator
 
 from app.http.compat.langserve import playground_file
@@ -116,32 +117,18 @@ class Batch(BaseModel, Generic[Asked]):
     inputs: list[Annotated[Asked, WrapValidator(_keep_error)]] = Field(max_length=BATCH_MAX)
 
 
-class RunMetadata(BaseModel):
-    """Names a run."""
-
-    run_id: UUID
-    feedback_tokens: list[Any] = []
-
-
 class Called(BaseModel):
     """An answer, and the run that gave it."""
 
     output: Answer
-    metadata: RunMetadata
-
-
-class BatchMetadata(BaseModel):
-    """Names the runs of a batch."""
-
-    run_ids: list[UUID]
-    responses: list[RunMetadata]
+    metadata: InvokeResponseMetadata
 
 
 class BatchCalled(BaseModel):
     """The answers in the order of the questions, and the runs that gave them."""
 
     output: list[Answer | BatchError]
-    metadata: BatchMetadata
+    metadata: BatchResponseMetadata
 
 
 def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHARACTERS) -> type[BaseModel]:
@@ -163,7 +150,6 @@ def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHA
 
 
 def copilot_router(chain: Chain, handler: APIHandler, question: Any) -> APIRouter:
-    """Return the routes of the chain."""
     router = APIRouter(prefix=PATH, tags=["LangServe"])
 
     @Policy(body_bytes=BODY_BYTES)
@@ -297,7 +283,11 @@ def playground_router(chain: Chain, handler: APIHandler, question: Any) -> APIRo
 
     async def run(request: Request, body: Any) -> Response:
         parts = patches(chain.astream(question_of(body.input), call_config(request)))
-        return EventStream(events_of(request, parts, on_error=_error_patch))
+
+        def failed(reply: ErrorReply) -> str:  # The page shows data events and ignores error events.
+            return data_event({"ops": [_patch("answer", reply.message)]})
+
+        return EventStream(events_of(request, parts, on_error=failed))
 
     add_route(router, run, Call[question], path=RUN, response_class=Response)
     return router
@@ -320,8 +310,3 @@ def _patch(name: str, value: Any) -> Patch:
             return {"op": "replace", "path": "/streamed_output", "value": [value]}
     step = {"id": None, "name": name, "start_time": datetime.now(UTC).isoformat(), "final_output": value}
     return {"op": "add", "path": f"/logs/{name}", "value": step}
-
-
-def _error_patch(reply: ErrorReply) -> str:
-    # The page shows data events and ignores error events.
-    return data_event({"ops": [_patch("answer", reply.message)]})

@@ -1,6 +1,6 @@
 """POST /api/feedback: store a user's score for an answer; also an event, a LangSmith score and a log line."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Request
@@ -10,9 +10,9 @@ from starlette.concurrency import run_in_threadpool
 from app.adapters.sessions.identity import Identity, Scope
 from app.adapters.tracing.langsmith import Score
 from app.http.errors import RequestRefusedError
-from app.http.openapi import error_responses, ok_response
+from app.http.openapi import error_responses
 from app.http.policy import Policy
-from app.http.questions import identity_of, run_config
+from app.http.questions import identity_of
 from app.ports import NotTheAskerError
 from app.wiring import Services
 from app.wiring.chain import safe_text
@@ -42,20 +42,22 @@ class FeedbackAccepted(BaseModel):
     kept: bool = Field(description="Whether it is stored with its answer; not if answers are not logged, or no longer.")
 
 
-_RESPONSES = error_responses(400, 401, 403, 408, 413, 429, 500, 503)
-_RESPONSES |= ok_response({"status": "accepted", "kept": True}, "Accepted", status=202)
-
-
-@router.post("/api/feedback", status_code=202, responses=_RESPONSES)
+@router.post(
+    "/api/feedback",
+    status_code=202,
+    response_description="Accepted",
+    responses=error_responses(400, 401, 403, 408, 413, 429, 500, 503),
+)
 @Policy(access=Scope.FEEDBACK, invalid={"": "a JSON object with a trace_id and a score"})
 async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""
-    services, metadata = request.app.state.services, run_config(request)["metadata"]
+    services, identity = request.app.state.services, identity_of(request)
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
-    kept = await _keep(services, body, identity_of(request))
+    kept = await _keep(services, body, identity)
     if services.outbox:
-        correlation_id = metadata.get("request_id") or str(uuid4())
-        payload = feedback_payload(body, user_id=metadata.get("user_id"))
+        correlation_id = getattr(request.state, "request_id", None) or str(uuid4())
+        payload = {"traceId": str(body.trace_id), "score": body.score, "comment": body.comment}
+        payload = {name: value for name, value in (payload | {"userId": identity.user_id}).items() if value is not None}
         services.outbox.publish("FeedbackReceived", payload, correlation_id=correlation_id)
     if services.tracing.scores:
         services.tracing.scores.put(Score(body.trace_id, body.score, body.comment))
@@ -83,14 +85,3 @@ async def _keep(services: Services, body: FeedbackBody, caller: Identity) -> boo
         if not (services.outbox or services.tracing.scores):
             raise RequestRefusedError(503, NOT_KEPT) from None
         return False
-
-
-def feedback_payload(feedback: FeedbackBody, *, user_id: str | None) -> dict[str, Any]:
-    """Return the payload of FeedbackReceived, without unknown fields."""
-    values = {
-        "traceId": str(feedback.trace_id),
-        "score": feedback.score,
-        "comment": feedback.comment,
-        "userId": user_id,
-    }
-    return {name: value for name, value in values.items() if value is not None}

@@ -3,8 +3,6 @@
 POST /page/render: an answer, complete or still streaming, as safe HTML.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -15,67 +13,48 @@ from app.http.middleware.browser_security import page_policy
 from app.http.policy import KILOBYTE, Policy, no_question
 from app.web import answer, assets, document, view, words
 from app.web.parts import questions_of
-from app.wiring import ExampleQuestions, Teams
-from chains.audience import Audience
+from app.wiring import Services
+from app.wiring.page_files import LOGOS, file_in, owner_of
 
 A_YEAR_S = 365 * 24 * 3600
 READ = ["GET", "HEAD"]
 OPEN = Policy(access="open")
 
 
-def page_router(
-    examples: ExampleQuestions,
-    teams: Teams,
-    *,
-    audience: Audience,
-    framed_by: Sequence[str],
-    most_characters: int,
-    name: str,
-    greeting: str,
-    logo: Path | None,
-) -> APIRouter:
-    """Return the page's routes. They hold no data, so they are open to everybody.
-
-    Args:
-        examples: The questions that the page offers.
-        teams: The teams to contact when the documents have no answer.
-        audience: Whose documents the examples may be about: those of everybody who opens the page.
-        framed_by: Origins of the pages that may show it in a frame.
-        most_characters: How long a question may be.
-        name: The page's name.
-        greeting: What it says above the first question; empty for its own sentence.
-        logo: A picture in place of its icon.
-    """
-    icon = assets.icon(logo)
+def page_router(services: Services) -> APIRouter:
+    """Return the page's routes. They hold no data, so they are open to everybody."""
+    settings, anonymous = services.settings, services.access.anonymous
+    audience = anonymous.audience if anonymous else "public"
+    most_characters = settings.limits.question_characters
+    owner = owner_of(settings.web.page)
+    icon = assets.icon(file_in(settings.web.page, *LOGOS))
     router = APIRouter(include_in_schema=False)
 
-    def visit(request: Request, *, embedded: bool) -> view.Visit:
+    def shown(request: Request, *, embedded: bool) -> Response:
         query, language, theme = request.query_params, language_of(request), request.cookies.get("theme", "")
-        return view.Visit(
-            name=name,
+        visit = view.Visit(
+            name=owner.get("name", "Waypoint Co-Pilot"),
             language=language,
-            greeting=greeting,
+            greeting=owner.get("greeting", ""),
             theme=theme if theme in view.THEMES else "system",
             embedded=embedded,
             question=next(filter(None, query.getlist("question")), "")[:most_characters],
             most_characters=most_characters,
-            examples=examples.of(language, "public" if embedded else audience),
-            teams=teams.by_category(),
+            examples=services.examples.of(language, "public" if embedded else audience),
+            teams=services.teams.by_category(),
         )
-
-    def shown(request: Request, *, embedded: bool) -> Response:
-        visitor = visit(request, embedded=embedded)
         microphone = "" if embedded else "self"  # For dictation, which the browser does.
+        framed_by = settings.framing_origins if embedded else ()
         headers = {
             "Permissions-Policy": f"camera=(), geolocation=(), microphone=({microphone})",
-            "Content-Security-Policy": page_policy(b"", framed_by=framed_by if embedded else ()),
-            "Content-Language": visitor.language,
+            "Content-Security-Policy": page_policy(b"", framed_by=framed_by),
+            "Content-Language": language,
             "Cache-Control": "no-cache",
             "Vary": "Accept-Language, Cookie",
         }
-        response = HTMLResponse(view.render(visitor), headers=headers)
-        if request.query_params.get("lang") == visitor.language and not embedded:
-            response.set_cookie("lang", visitor.language, max_age=A_YEAR_S, samesite="lax")
+        response = HTMLResponse(view.render(visit), headers=headers)
+        if query.get("lang") == language and not embedded:
+            response.set_cookie("lang", language, max_age=A_YEAR_S, samesite="lax")
         return response
 
     @router.api_route("/", methods=READ)
@@ -112,8 +91,8 @@ def page_router(
 
 def language_of(request: Request) -> str:
     """Return the visitor's language: from the address, the cookie, or the browser's preference."""
-    asked, kept = request.query_params.get("lang"), request.cookies.get("lang")
-    return words.choose(asked, kept, request.headers.get("accept-language", ""))
+    accepted = request.headers.get("accept-language", "")
+    return words.choose(request.query_params.get("lang"), request.cookies.get("lang"), accepted)
 
 
 def insights_page(request: Request, found: Any, *, days: int) -> Response:
@@ -158,7 +137,7 @@ class MarkedCitation(BaseModel):
     attributed: bool = False
 
 
-class NearPassage(BaseModel):
+class DrawnPassage(BaseModel):
     """The fields of a closest passage that its drawing needs."""
 
     quote: str = Field(max_length=ANSWER_MAX_CHARACTERS)
@@ -171,7 +150,7 @@ class RenderBody(BaseModel):
 
     answer: str = Field(max_length=ANSWER_MAX_CHARACTERS)
     citations: list[MarkedCitation] = Field(default_factory=list, max_length=500)
-    closest: list[NearPassage] = Field(default_factory=list, max_length=10)
+    closest: list[DrawnPassage] = Field(default_factory=list, max_length=10)
     final: bool = True
     question: str = Field("", max_length=ANSWER_MAX_CHARACTERS)
 

@@ -30,11 +30,12 @@ from app.wiring.build import search
 from app.wiring.library import Library
 from app.wiring.llm import close
 from chains.audience import audience_in, called_by
+from chains.history import HistoryMessage
 from chains.library import around, parts_of
 from chains.naming import Place, place_in, place_name, unsupported_sentences
 from chains.question import QUERY_MAX_CHARACTERS
-from chains.state import Answer, Outcome, Passage, Question
-from chains.tool import ToolTurn, advice_on, content_of, numbered_text
+from chains.state import Outcome, Passage, Question
+from chains.tool import advice_on, content_of, numbered_text
 
 INSTRUCTIONS = (
     "Answers from a company's own documents. `ask` gives a cited answer, `search` the passages themselves; "
@@ -119,7 +120,7 @@ class DocumentServer(FastMCP[Any]):
             str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS, description="One question, in a full sentence.")
         ],
         history: Annotated[
-            list[ToolTurn],
+            list[HistoryMessage],
             Field(max_length=20, description="The conversation before, where the question refers to it."),
         ] = [],  # noqa: B006 - Only its value goes into the schema.
     ) -> Annotated[types.CallToolResult, AskOutput]:
@@ -129,7 +130,18 @@ class DocumentServer(FastMCP[Any]):
         """
         asked = Question(question=question, history=history) if history else Question(question=question)
         answer = await self._services.chain.ainvoke(asked, self._config_of(context.request_context.request))
-        return _result(content_of(answer), _answered(answer))
+        confidence = answer["confidence"]
+        output = AskOutput(
+            answer=numbered_text(answer["answer"], answer["citations"], doubts=True),
+            outcome=answer["outcome"],
+            sources=[{**source, "resource": _address(source["doc_id"])} for source in sources_of(answer)],
+            closest=[{**passage, "resource": _address(passage["doc_id"])} for passage in closest_of(answer)],
+            unsupported=unsupported_sentences(answer),
+            confidence=confidence["level"] if confidence else None,
+            confidence_score=confidence["score"] if confidence else None,
+            trace_id=answer["metadata"]["trace_id"],
+        )
+        return _result(content_of(answer), output)
 
     async def search(
         self,
@@ -142,9 +154,8 @@ class DocumentServer(FastMCP[Any]):
         """Find the passages nearest to a query, with their ids, without an answer. Use `ask` for an answer."""
         config = self._config_of(context.request_context.request)
         passages = [_found(passage) for passage in await search(self._services, query, config, top_k=top_k)]
-        text = "\n\n".join(
-            f"[{one['id']}] {place_name(one['title'], one['section'])}\n{one['text']}" for one in passages
-        )
+        texts = (f"[{hit['id']}] {place_name(hit['title'], hit['section'])}\n{hit['text']}" for hit in passages)
+        text = "\n\n".join(texts)
         return _result(text or "Nothing was found.", SearchOutput(passages=passages))
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
@@ -262,20 +273,6 @@ def text_of(library: Library, config: RunnableConfig, address: str) -> str:
     if len(near) < len(chunks):
         texts.append("[The document goes on; `search` finds the rest.]")
     return "\n\n".join(texts)
-
-
-def _answered(answer: Answer) -> AskOutput:
-    confidence = answer["confidence"]
-    return AskOutput(
-        answer=numbered_text(answer["answer"], answer["citations"], doubts=True),
-        outcome=answer["outcome"],
-        sources=[{**source, "resource": _address(source["doc_id"])} for source in sources_of(answer)],
-        closest=[{**passage, "resource": _address(passage["doc_id"])} for passage in closest_of(answer)],
-        unsupported=unsupported_sentences(answer),
-        confidence=confidence["level"] if confidence else None,
-        confidence_score=confidence["score"] if confidence else None,
-        trace_id=answer["metadata"]["trace_id"],
-    )
 
 
 def _found(passage: Passage) -> FoundPassage:

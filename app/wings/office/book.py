@@ -25,11 +25,7 @@ CHAPTERS = {"application/xhtml+xml", "text/html"}
 
 
 def load_epub(path: Path) -> SourceText:
-    """Read the chapters of a book as markdown; the table of contents is left out.
-
-    Raises:
-        IngestionError: it cannot be opened, is protected, unpacks to too much, or has no text. Others mean damage.
-    """
+    """Read the chapters of a book as markdown; the table of contents is left out."""
     with open_file(path) as file, open_archive(file, besides=MEDIA) as archive:
         if RIGHTS in archive.namelist():
             msg = "the book is protected against copying, and cannot be read"

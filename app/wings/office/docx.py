@@ -14,7 +14,7 @@ from lxml import etree
 from app.adapters.documents.html import without_unseen, words_of
 from app.wings.office.office import office_properties, open_archive
 from chains.ingestion.markup import PARSER, markdown_of
-from chains.ingestion.source import SourceText, is_title, left_out, title_of
+from chains.ingestion.source import SourceText, left_out, title_of
 from chains.ingestion.tables import one_line
 from chains.regular_files import open_file
 
@@ -37,9 +37,6 @@ def load_docx(path: Path) -> SourceText:
     """Read a Word document; its title is that of its properties, or its first heading, or the file's name.
 
     What Word hides or strikes out is left out, with a warning. The heads and feet of its pages are read once.
-
-    Raises:
-        IngestionError: the file cannot be opened, unpacks to too much, or has no text. Other errors mean damage.
     """
     with open_file(path) as file, open_archive(file, besides=MEDIA) as archive:
         properties = office_properties(archive)
@@ -52,8 +49,6 @@ def load_docx(path: Path) -> SourceText:
     page = BeautifulSoup("".join([html[:place], *heads, html[place:], *feet]), PARSER)
     warnings = [*left_out(hidden, "hidden in Word"), *without_unseen(page)]
     title = words_of(page.select_one("h1")) or title_of(path)
-    if not is_title(properties.get("title", "")):
-        properties.pop("title", None)
     return SourceText(markdown_of(page), 0, {"title": title} | properties, warnings=tuple(warnings))
 
 
@@ -149,8 +144,8 @@ def _grouped(words: str) -> str:
 def _edges(archive: ZipFile, kind: str) -> Iterator[str]:
     """Return the paragraphs of the heads or feet of pages as HTML, each once, without page numbers."""
     names = [name for name in archive.namelist() if (found := EDGES.match(name)) and found[1] == kind]
-    paragraphs = (one for name in sorted(names) for one in _parsed(archive.read(name)).iter(f"{WORDS}p"))
-    texts = (one_line(" ".join(text.text or "" for text in one.iter(f"{WORDS}t"))) for one in paragraphs)
+    paragraphs = (paragraph for name in sorted(names) for paragraph in _parsed(archive.read(name)).iter(f"{WORDS}p"))
+    texts = (one_line(" ".join(text.text or "" for text in paragraph.iter(f"{WORDS}t"))) for paragraph in paragraphs)
     for words in dict.fromkeys(texts):
         if not _PAGE_NUMBER.fullmatch(words):
             tag = BeautifulSoup("", PARSER).new_tag("p")

@@ -38,19 +38,12 @@ def load_eml(path: Path) -> SourceText:
     """Read an e-mail: who wrote what to whom and when, forwarded messages, and below them its attachments.
 
     Each attachment is a section that is called by its file name; one that no reader reads is named in a warning.
-
-    Raises:
-        IngestionError: the file cannot be read, or has no text. Other errors mean damage.
     """
     return _source(message_from_bytes(read_bytes(path), policy=policy.default), path)
 
 
 def load_msg(path: Path) -> SourceText:
-    """Read an e-mail as Outlook saves it, in the way of `load_eml`.
-
-    Raises:
-        IngestionError: the file cannot be read, or has no text, or olefile is not installed. Other errors mean damage.
-    """
+    """Read an e-mail as Outlook saves it, in the way of `load_eml`."""
     try:
         from olefile import OleFileIO  # noqa: PLC0415 - An extra; only this format needs it.
     except ImportError as error:
@@ -92,15 +85,14 @@ def _source(message: Any, path: Path) -> SourceText:
     mail.take(message)
     texts, plain = mail.text()
     require_words("".join(texts))
-    lines = _about(message)
-    attached = mail.attached
+    lines, attached, date = _about(message), mail.attached, message["Date"]
     names = ", ".join(attached[:MOST_NAMES] + [f"and {len(attached) - MOST_NAMES} more"] * (len(attached) > MOST_NAMES))
     lines += [f"Attachments: {names}"] * bool(attached)
     metadata = {
         "audience": strictest([*(one_line(message[name]) for name in ("Audience", "X-Audience")), *mail.audiences]),
         "title": one_line(message["Subject"]) or title_of(path),
         "author": one_line(message["From"]),
-        "last_updated": _day(message),
+        "last_updated": f"{date.datetime:%Y-%m-%d}" if date is not None and date.datetime else "",
     }
     return SourceText(
         "\n\n".join(filter(None, [("\n" if plain else "\n\n").join(lines), *texts])) + "\n",
@@ -189,13 +181,10 @@ def _best(parts: list[Any]) -> Any:
     if plain is None or not others:
         return plain or others[-1]
     words = _WORD.findall(_content(plain))
-    shown = _WORD.findall(" ".join(_words_of_html(part) for part in others[-1].walk()))
+    pages = (_content(part) for part in others[-1].walk() if part.get_content_type() == "text/html")
+    shown = _WORD.findall(" ".join(BeautifulSoup(page, PARSER).get_text(" ") for page in pages))
     is_stub = len(set(words) & set(shown)) < STUB * len(set(words)) or len(shown) > MUCH_MORE * len(words)
     return others[-1] if shown and (len(words) < FEWEST_WORDS or is_stub) else plain
-
-
-def _words_of_html(part: Any) -> str:
-    return BeautifulSoup(_content(part), PARSER).get_text(" ") if part.get_content_type() == "text/html" else ""
 
 
 def _read(name: str, content: bytes) -> SourceText:
@@ -226,8 +215,3 @@ def _content(part: Any) -> str:
         return str(part.get_content())
     except (LookupError, KeyError):  # It names an encoding that nobody knows.
         return bytes(part.get_payload(decode=True) or b"").decode("utf-8", "replace")
-
-
-def _day(message: Any) -> str:
-    date = message["Date"]
-    return f"{date.datetime:%Y-%m-%d}" if date is not None and date.datetime else ""

@@ -8,8 +8,9 @@ from zipfile import ZipFile
 from bs4 import BeautifulSoup
 
 from chains.errors import IngestionError
-from chains.ingestion.source import without_controls
+from chains.ingestion.source import is_title
 from chains.ingestion.statements import plain_name, strictest
+from chains.ingestion.tables import one_line
 
 UNPACKED_BYTES = 32 * 2**20
 
@@ -23,8 +24,8 @@ def open_archive(file: IO[bytes], *, besides: tuple[str, ...] = ()) -> zipfile.Z
         IngestionError: it unpacks to too much. Other errors mean damage.
     """
     archive = zipfile.ZipFile(file)
-    counted = (one for one in archive.infolist() if not one.filename.startswith(besides))
-    if sum(one.file_size for one in counted if not one.filename.endswith(besides)) > UNPACKED_BYTES:
+    counted = (entry for entry in archive.infolist() if not entry.filename.startswith(besides))
+    if sum(entry.file_size for entry in counted if not entry.filename.endswith(besides)) > UNPACKED_BYTES:
         msg = f"the document unpacks to more than {UNPACKED_BYTES // 2**20} MB; split it"
         raise IngestionError(msg)
     return archive
@@ -39,10 +40,12 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
 
     The libraries of the formats are not asked: they put today's date where there is none.
     """
-    stated = {str(entry.name): _words(entry) for entry in _entries(archive, PROPERTIES)}
-    audiences = [_words(one) for one in _entries(archive, OWN_PROPERTIES) if plain_name(one.get("name")) == "audience"]
+    stated = {str(entry.name): one_line(entry.get_text()) for entry in _entries(archive, PROPERTIES)}
+    own = (entry for entry in _entries(archive, OWN_PROPERTIES) if plain_name(entry.get("name")) == "audience")
+    audiences = [one_line(entry.get_text()) for entry in own]
+    title = stated.get("title", "")
     found = {
-        "title": stated.get("title", ""),
+        "title": title if is_title(title) else "",
         "last_updated": stated.get("modified", "")[:10],
         "audience": strictest(audiences),
     }
@@ -52,7 +55,3 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
 def _entries(archive: ZipFile, name: str) -> Iterator[Any]:
     if name in archive.namelist():
         yield from BeautifulSoup(archive.read(name), "lxml-xml").find_all(True)
-
-
-def _words(entry: Any) -> str:
-    return " ".join(without_controls(entry.get_text()).split())

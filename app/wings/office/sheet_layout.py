@@ -13,6 +13,7 @@ WORKBOOK = "xl/workbook.xml"
 RELATIONS = "xl/_rels/workbook.xml.rels"
 MOST_COLUMNS = 16_384  # Of the format.
 
+_RANGE = re.compile(r"[A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7}")
 NAMES = ("{*}row", "{*}col", "{*}mergeCell")
 
 
@@ -30,8 +31,8 @@ class Layout:
 def layouts(archive: ZipFile) -> dict[str, Layout]:
     """Return the layouts of the sheets by their names."""
     targets = {
-        str(one["Id"]): posixpath.normpath(posixpath.join("/xl", str(one["Target"]))).lstrip("/")
-        for one in BeautifulSoup(archive.read(RELATIONS), "lxml-xml").find_all("Relationship")
+        str(relation["Id"]): posixpath.normpath(posixpath.join("/xl", str(relation["Target"]))).lstrip("/")
+        for relation in BeautifulSoup(archive.read(RELATIONS), "lxml-xml").find_all("Relationship")
     }
     sheets = BeautifulSoup(archive.read(WORKBOOK), "lxml-xml").find_all("sheet")
     files = {str(sheet["name"]): targets.get(str(sheet.get("r:id")), "") for sheet in sheets}
@@ -43,31 +44,20 @@ def _layout(archive: ZipFile, name: str) -> Layout:
     with archive.open(name) as file:
         for _, element in etree.iterparse(file, tag=NAMES, resolve_entities=False, recover=True):
             kind, value = etree.QName(element).localname, element.get
-            if kind == "mergeCell":
-                _merge(found, str(value("ref")))
+            if kind == "mergeCell" and _RANGE.fullmatch(str(value("ref"))):
+                left, top, right, bottom = range_boundaries(str(value("ref")))
+                found.merged[top, left] = (bottom - top + 1, right - left + 1)
             elif kind == "col" and value("hidden") in {"1", "true"}:
                 last = min(int(str(value("max"))), MOST_COLUMNS)
                 found.columns.update(range(int(str(value("min"))), last + 1))
             elif kind == "row":
-                found.formulas += [
-                    str(part.getparent().get("r")) for part in element.iter("{*}f") if not _computed(part)
-                ]
+                for formula in element.iter("{*}f"):
+                    computed = formula.getnext()  # The value of the cell stands behind its formula.
+                    if computed is None or not computed.text:
+                        found.formulas.append(str(formula.getparent().get("r")))
                 if value("hidden") in {"1", "true"} and str(value("r")).isdigit():
                     found.rows.add(int(str(value("r"))))
                 element.clear()
                 while element.getprevious() is not None:
                     del element.getparent()[0]
     return found
-
-
-def _computed(formula: etree._Element) -> bool:
-    """Say whether the cell of a formula holds a value beside it, which stands behind it."""
-    following = formula.getnext()
-    return following is not None and bool(following.text)
-
-
-def _merge(layout: Layout, reference: str) -> None:
-    if not re.fullmatch(r"[A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7}", reference):
-        return
-    left, top, right, bottom = range_boundaries(reference)
-    layout.merged[top, left] = (bottom - top + 1, right - left + 1)

@@ -8,22 +8,17 @@ from pptx import Presentation
 
 from app.wings.office.office import office_properties, open_archive
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_NAME, Page, SourceText, is_title, left_out, storable, title_of
+from chains.ingestion.source import MAX_NAME, PAGE_BREAK, SourceText, left_out, placed_pages, storable, title_of
 from chains.ingestion.tables import Cell, grid_of, markdown_tables, one_line, table_text, values_grid
 from chains.regular_files import open_file
 
-SLIDE_BREAK = "\n\f\n"
 MEDIA = ("ppt/media/", "ppt/embeddings/", "ppt/fonts/")
 MAX_DEPTH = 50
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
 def load_pptx(path: Path) -> SourceText:
-    """Read the slides of a presentation with their tables and notes; hidden slides are left out, with a warning.
-
-    Raises:
-        IngestionError: it cannot be opened, unpacks to too much, or has no text. Other errors mean damage.
-    """
+    """Read the slides of a presentation with their tables and notes; hidden slides are left out, with a warning."""
     with open_file(path) as file:
         with open_archive(file, besides=MEDIA) as archive:
             properties = office_properties(archive)
@@ -35,17 +30,16 @@ def load_pptx(path: Path) -> SourceText:
     if not any(texts):
         msg = f"none of its {len(texts)} slides has text to index"
         raise IngestionError(msg)
-    titles = [_title(slide) for slide in slides]
+    names = (slide.shapes.title for slide in slides)
+    titles = [one_line(name.text_frame.text)[:MAX_NAME] if name is not None else "" for name in names]
     warnings = [
         f"slide {number} is hidden, and is not read" if number in hidden else f"slide {number} has no text"
         for number, text in enumerate(texts, start=1)
         if not text
     ]
-    pages = tuple(_pages(texts, titles))
-    if not is_title(properties.get("title", "")):
-        properties.pop("title", None)
+    pages = tuple(page for page in placed_pages(texts, titles) if page.end > page.start)
     metadata = {"title": next(filter(None, titles), "") or title_of(path)} | properties
-    text = SLIDE_BREAK.join(texts)
+    text = PAGE_BREAK.join(texts)
     tables = tuple(markdown_tables(text))
     return SourceText(
         text, 0, metadata, pages=pages, tables=tables, warnings=(*warnings, *left_out(struck, "struck out"))
@@ -59,14 +53,6 @@ def _strike_out(slide: Any) -> Iterator[str]:
         if shape is not None and words is not None and shape.get("strike", "noStrike") != "noStrike":
             yield one_line(words.text)
             words.text = ""
-
-
-def _pages(texts: Iterable[str], titles: Iterable[str]) -> Iterator[Page]:
-    place = 0
-    for number, (text, title) in enumerate(zip(texts, titles, strict=True), start=1):
-        if text:
-            yield Page(number, place, place + len(text), title)
-        place += len(text) + len(SLIDE_BREAK)
 
 
 def _text(slide: Any) -> str:
@@ -103,15 +89,10 @@ def _chart(chart: Any) -> str:
     tables = []
     for plot in chart.plots:
         series = list(plot.series)
-        names = list(plot.categories) or range(1, max((len(one.values) for one in series), default=0) + 1)
-        rows = [["", *(one.name for one in series)]]
+        names = list(plot.categories) or range(1, max((len(line.values) for line in series), default=0) + 1)
+        rows = [["", *(line.name for line in series)]]
         for number, name in enumerate(names):
-            values = (one.values[number] if number < len(one.values) else None for one in series)
+            values = (line.values[number] if number < len(line.values) else None for line in series)
             rows.append([name, *("" if value is None else f"{value:.15g}" for value in values)])
         tables.append(table_text(values_grid(rows)))
     return "\n\n".join(filter(None, [title, *tables]))
-
-
-def _title(slide: Any) -> str:
-    shape = slide.shapes.title
-    return one_line(shape.text_frame.text)[:MAX_NAME] if shape is not None else ""

@@ -36,9 +36,6 @@ def load_xlsx(path: Path) -> SourceText:
     """Read the sheets of a workbook, each value as it is shown; its title is that of its properties or name.
 
     Sheets, rows and columns that are hidden from a reader of the file are left out, with a warning.
-
-    Raises:
-        IngestionError: it cannot be opened, unpacks to too much, or has no text. Other errors mean damage.
     """
     with open_file(path) as file:
         with open_archive(file, besides=MEDIA) as archive:
@@ -56,11 +53,7 @@ def load_xlsx(path: Path) -> SourceText:
 
 
 def load_csv(path: Path) -> SourceText:
-    """Read a file of values with commas, semicolons, tabs or bars between them; its first row names the columns.
-
-    Raises:
-        IngestionError: the file cannot be read, is no text, or is empty.
-    """
+    """Read a file of values with commas, semicolons, tabs or bars between them; its first row names the columns."""
     text, warnings = read_any_text(path)
     text = text.removeprefix("\ufeff")
     require_words(text)

@@ -49,11 +49,7 @@ _PANDOC_S = 60
 
 
 def load_mdx(path: Path) -> SourceText:
-    """Read Markdown with components: their words stay, and what only a program reads goes.
-
-    Raises:
-        IngestionError: the file cannot be read, is no text, or is empty.
-    """
+    """Read Markdown with components: their words stay, and what only a program reads goes."""
     source = load_markdown(path)
     front, text = source.text[: source.body_start], source.text[source.body_start :]
     text = _MDX.sub(lambda found: found["code"] or "", text)
@@ -62,11 +58,7 @@ def load_mdx(path: Path) -> SourceText:
 
 
 def load_asciidoc(path: Path) -> SourceText:
-    """Read AsciiDoc: headings, lists, tables and listings stay; comments, attributes and macros go.
-
-    Raises:
-        IngestionError: the file cannot be read, is no text, or is empty.
-    """
+    """Read AsciiDoc: headings, lists, tables and listings stay; comments, attributes and macros go."""
     text, warnings = read_any_text(path)
     text = _ASCIIDOC_TABLE.sub(lambda found: table_text(grid_of(_asciidoc_rows(found[1]))), text.removeprefix("\ufeff"))
     for pattern, markdown in _ASCIIDOC:
@@ -112,11 +104,7 @@ def _asciidoc_rows(body: str) -> Iterator[list[Cell]]:
 
 
 def load_rst(path: Path) -> SourceText:
-    """Read reStructuredText by docutils, which includes no other file.
-
-    Raises:
-        IngestionError: the file cannot be read, is no text, or is empty.
-    """
+    """Read reStructuredText by docutils, which includes no other file."""
     try:
         from docutils.core import publish_parts  # noqa: PLC0415 - An extra; only this format needs it.
     except ImportError as error:
@@ -130,11 +118,7 @@ def load_rst(path: Path) -> SourceText:
 
 
 def load_rtf(path: Path) -> SourceText:
-    """Read Rich Text by the program pandoc, which reads no other file.
-
-    Raises:
-        IngestionError: pandoc is not installed, or cannot read the file, or there is no text in it.
-    """
+    """Read Rich Text by the program pandoc, which reads no other file."""
     program = shutil.which("pandoc", path="/usr/local/bin:/usr/bin:/opt/homebrew/bin")
     if program is None:
         msg = "reading RTF needs the program pandoc: install it, or save the file as DOCX"
@@ -149,11 +133,7 @@ def load_rtf(path: Path) -> SourceText:
 
 
 def load_odt(path: Path) -> SourceText:
-    """Read a text document of LibreOffice; what it strikes from the text and its remarks are left out.
-
-    Raises:
-        IngestionError: it cannot be opened, unpacks to too much, or has no text. Other errors mean damage.
-    """
+    """Read a text document of LibreOffice; what it strikes from the text and its remarks are left out."""
     with open_file(path) as file, open_archive(file, besides=("Pictures/", "Thumbnails/")) as archive:
         page = BeautifulSoup(archive.read("content.xml"), "lxml-xml")
         about = BeautifulSoup(archive.read("meta.xml"), "lxml-xml") if "meta.xml" in archive.namelist() else None

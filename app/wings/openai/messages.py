@@ -45,7 +45,6 @@ class Message(BaseModel):
 
     @property
     def text(self) -> str:
-        """Return the words of the message."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content or ())
@@ -71,11 +70,7 @@ class CompletionBody(BaseModel):
     n: Literal[1] | None = Field(None, description="Always one answer.")
 
     def check_served(self) -> None:
-        """Refuse what would change the answer and is not served.
-
-        Raises:
-            RequestRefusedError: always then.
-        """
+        """Refuse what would change the answer and is not served."""
         if (self.response_format or {}).get("type", "text") != "text":
             msg = "response_format is not supported: answers are text with citations"
             _refuse("response_format", f"{msg}; leave it out and read the annotations")
@@ -98,11 +93,7 @@ class ResponseBody(BaseModel):
     background: StrictBool | None = Field(None, description="Refused: answers are given at once.")
 
     def check_served(self) -> None:
-        """Refuse what would change the answer and is not served.
-
-        Raises:
-            RequestRefusedError: always then.
-        """
+        """Refuse what would change the answer and is not served."""
         for name, advice in (
             ("tools", "this model answers from documents; leave them out"),
             ("previous_response_id", "nothing is stored; send the conversation as `input`"),

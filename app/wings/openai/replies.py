@@ -8,13 +8,13 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from itertools import count
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from fastapi import Request
 
-from app.edge import judged, links_of, markdown_below
-from app.http.errors import ErrorReply, logged_reply, openai_error
+from app.edge import Link, judged, links_of, markdown_below
+from app.http.errors import ErrorReply, error_content, logged_reply
 from chains.output import merge
 from chains.state import Answer
 
@@ -22,40 +22,8 @@ from chains.state import Answer
 _USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
 
 
-class Reply(Protocol):
-    """One reply: whole, or event by event."""
-
-    def whole(self, answer: Answer) -> dict[str, Any]:
-        """Return an answer in one piece."""
-
-    def opening(self) -> Iterator[str]:
-        """Yield the events before the words."""
-
-    def delta(self, words: str) -> str:
-        """Return the event of more words."""
-
-    def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
-        """Yield the events behind the words; where these were `replaced`, places in them mean nothing."""
-
-    def failed(self, error: ErrorReply) -> str:
-        """Return the last event of a stream that failed; its status has been sent."""
-
-
-async def events(request: Request, parts: AsyncIterator[Any], reply: Reply) -> AsyncIterator[str]:
-    """Yield the events of a reply while the chain answers."""
-    seen: list[Any] = []
-    try:
-        for event in reply.opening():
-            yield event
-        async with aclosing(cast("AsyncGenerator[Any]", parts)):
-            async for part in parts:
-                seen.append(part)
-                if words := part.get("answer"):
-                    yield reply.delta(words)
-        for event in reply.ending(merge(seen), replaced=any("replacement" in part for part in seen)):
-            yield event
-    except Exception as error:
-        yield reply.failed(logged_reply(request, error))
+def _url_citation(link: Link) -> dict[str, Any]:
+    return {"start_index": link.start, "end_index": link.end, "title": link.name, "url": link.url}
 
 
 def _finish_reason(answer: Answer) -> str:
@@ -71,7 +39,6 @@ class Completion:
         self._with_usage = usage
 
     def whole(self, answer: Answer) -> dict[str, Any]:
-        """Return an answer in one piece."""
         message = {
             "role": "assistant",
             "content": answer["answer"] + markdown_below(answer),
@@ -83,15 +50,13 @@ class Completion:
         return {**self._head, "object": "chat.completion", **values}
 
     def opening(self) -> Iterator[str]:
-        """Yield the event that says who speaks."""
         yield self._chunk({"role": "assistant", "content": ""})
 
     def delta(self, words: str) -> str:
-        """Return the event of more words."""
         return self._chunk({"content": words})
 
     def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
-        """Yield the lists below with the annotations, why it ended, and the usage where that is wanted."""
+        """Yield the lists below, the annotations unless the words were `replaced`, and the usage if wanted."""
         last: dict[str, Any] = {"content": markdown_below(answer, replaced=replaced)}
         yield self._chunk(last if replaced else last | {"annotations": self._annotations(answer)})
         yield self._chunk({}, _finish_reason(answer), waypoint=judged(answer))
@@ -100,24 +65,12 @@ class Completion:
         yield "data: [DONE]\n\n"
 
     def failed(self, error: ErrorReply) -> str:
-        """Return the error as an event."""
-        return f"data: {json.dumps(openai_error(error))}\n\n"
+        return f"data: {json.dumps(error_content(error, 'openai'))}\n\n"
 
     def _annotations(self, answer: Answer) -> list[dict[str, Any]]:
         """Return a `url_citation` for each marker whose source has an address."""
-        return [
-            {
-                "type": "url_citation",
-                "url_citation": {
-                    "start_index": link.start,
-                    "end_index": link.end,
-                    "title": link.name,
-                    "url": link.url,
-                },
-            }
-            for link in links_of(answer)
-            if link.url
-        ]
+        citations = [_url_citation(link) for link in links_of(answer) if link.url]
+        return [{"type": "url_citation", "url_citation": citation} for citation in citations]
 
     def _usage(self, answer: Answer) -> dict[str, int]:
         """Return the tokens; 0 if the model reported none or was not asked."""
@@ -141,11 +94,9 @@ class Response:
         self._numbers = count()
 
     def whole(self, answer: Answer) -> dict[str, Any]:
-        """Return an answer in one piece."""
         return self._completed(answer, answer["answer"] + markdown_below(answer), self._annotations(answer))
 
     def opening(self) -> Iterator[str]:
-        """Yield the events before the words."""
         begun = self._object("in_progress") | {"output": [], "usage": None}
         yield self._event("response.created", response=begun)
         yield self._event("response.in_progress", response=begun)
@@ -153,12 +104,11 @@ class Response:
         yield self._event("response.content_part.added", **self._place, part=_part("", []))
 
     def delta(self, words: str) -> str:
-        """Return the event of more words."""
         self._text += words
         return self._event("response.output_text.delta", **self._place, delta=words, logprobs=[])
 
     def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
-        """Yield the lists below, the annotations, and the whole once more."""
+        """Yield the lists below, the annotations unless the words were `replaced`, and the whole once more."""
         if last := markdown_below(answer, replaced=replaced):
             yield self.delta(last)
         annotations = [] if replaced else self._annotations(answer)
@@ -173,8 +123,7 @@ class Response:
         yield self._event(f"response.{response['status']}", response=response)
 
     def failed(self, error: ErrorReply) -> str:
-        """Return the error as an event."""
-        failure = openai_error(error)
+        failure = error_content(error, "openai")
         return self._event("error", **failure["error"], **failure)
 
     def _annotations(self, answer: Answer) -> list[dict[str, Any]]:
@@ -183,8 +132,7 @@ class Response:
         for link in links_of(answer):
             quote = link.citation["quote"]
             if link.url:
-                place = {"start_index": link.start, "end_index": link.end, "title": link.name, "url": link.url}
-                addresses.append({"type": "url_citation", **place, "quote": quote})
+                addresses.append({"type": "url_citation", **_url_citation(link), "quote": quote})
             else:
                 title = link.citation["title"]
                 file = {"file_id": link.citation["doc_id"] or title, "filename": title, "index": link.start}
@@ -223,3 +171,20 @@ class Response:
 
 def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+async def events(request: Request, parts: AsyncIterator[Any], reply: Completion | Response) -> AsyncIterator[str]:
+    """Yield the events of a reply while the chain answers; an error is the last one, as the status has been sent."""
+    seen: list[Any] = []
+    try:
+        for event in reply.opening():
+            yield event
+        async with aclosing(cast("AsyncGenerator[Any]", parts)):
+            async for part in parts:
+                seen.append(part)
+                if words := part.get("answer"):
+                    yield reply.delta(words)
+        for event in reply.ending(merge(seen), replaced=any("replacement" in part for part in seen)):
+            yield event
+    except Exception as error:
+        yield reply.failed(logged_reply(request, error))

@@ -9,15 +9,15 @@ from uuid import uuid4
 from fastapi import APIRouter, Request
 from fastapi import Response as HttpResponse
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from app.http.errors import RequestRefusedError
 from app.http.events import EventStream
-from app.http.openapi import ok_response, openai_error_responses
+from app.http.openapi import ANSWER, error_responses, ok_response
 from app.http.policy import KILOBYTE, Policy
 from app.http.questions import run_config
 from app.wings.openai.messages import CompletionBody, ResponseBody, question_of
-from app.wings.openai.replies import Completion, Reply, Response, events
+from app.wings.openai.replies import Completion, Response, events
 from app.wiring import Services
 
 OFFLINE = "offline"
@@ -51,9 +51,9 @@ class ResponseObject(BaseModel):
 class Model(BaseModel):
     """A model that answers."""
 
-    id: str
+    id: str = Field(examples=["llama-3.1-8b-instant"])
     object: Literal["model"] = "model"
-    created: int
+    created: int = Field(examples=[1763800000])
     owned_by: str = "waypoint"
 
 
@@ -64,61 +64,21 @@ class ModelList(BaseModel):
     data: list[Model]
 
 
-_MODEL = {"id": "llama-3.1-8b-instant", "object": "model", "created": 1763800000, "owned_by": "waypoint"}
-_TEXT = "It is 9 % [1].\n\nSources:\n\n1. [GST Guide > Rate](https://example.org/gst)"
-_LINK = {"start_index": 10, "end_index": 13, "title": "GST Guide > Rate", "url": "https://example.org/gst"}
-_JUDGED = {"outcome": "answered", "confidence": {"level": "High"}, "trace_id": "0b6d7c0e"}
-_COMPLETION = {
-    "id": "chatcmpl-0b6d7c0e",
-    "object": "chat.completion",
-    "created": 1763800000,
-    "model": "llama-3.1-8b-instant",
-    "choices": [
-        {
-            "index": 0,
-            "message": {
-                "role": "assistant",
-                "content": _TEXT,
-                "refusal": None,
-                "annotations": [{"type": "url_citation", "url_citation": _LINK}],
-            },
-            "logprobs": None,
-            "finish_reason": "stop",
-        }
-    ],
-    "usage": {"prompt_tokens": 412, "completion_tokens": 14, "total_tokens": 426},
-    "waypoint": _JUDGED,
-}
-_RESPONSE = {
-    "id": "resp_0b6d7c0e",
-    "object": "response",
-    "created_at": 1763800000,
-    "status": "completed",
-    "model": "llama-3.1-8b-instant",
-    "output": [
-        {
-            "type": "message",
-            "id": "msg_0b6d7c0e",
-            "status": "completed",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": _TEXT, "annotations": [{"type": "url_citation", **_LINK}]}],
-        }
-    ],
-    "usage": {"input_tokens": 412, "output_tokens": 14, "total_tokens": 426},
-    "waypoint": _JUDGED,
-}
-_ERRORS = openai_error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
+_COMPLETION = Completion("llama-3.1-8b-instant").whole(ANSWER) | {"id": "chatcmpl-0b6d7c0e", "created": 1763800000}
+_RESPONSE = Response("llama-3.1-8b-instant").whole(ANSWER) | {"id": "resp_0b6d7c0e", "created_at": 1763800000}
+_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, form="openai")
 
 
 def completions_router(services: Services) -> APIRouter:
-    """Return the routes."""
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
     names = (OFFLINE,) if services.settings.provider == OFFLINE else services.settings.llm.models
     created = int(time.time())
     models = {name: Model(id=name, created=created) for name in names}
     conversation = Policy(body_bytes=128 * KILOBYTE, errors="openai", invalid={"": "a JSON object with messages"})
 
-    async def answered(request: Request, body: CompletionBody | ResponseBody, reply: Reply) -> HttpResponse:
+    async def answered(
+        request: Request, body: CompletionBody | ResponseBody, reply: Completion | Response
+    ) -> HttpResponse:
         body.check_served()
         _find(models, body.model)
         chain = services.numbered_chain(None if body.model == OFFLINE else body.model)
@@ -148,17 +108,17 @@ def completions_router(services: Services) -> APIRouter:
         """Answer the input, whole or as a stream."""
         return await answered(request, body, Response(body.model))
 
-    listed = ok_response({"object": "list", "data": [_MODEL]}, "The models")
+    refused = error_responses(401, 403, 429, form="openai")
 
-    @router.get("/models", responses=openai_error_responses(401, 403, 429) | listed)
+    @router.get("/models", response_description="The models", responses=refused)
     @Policy(errors="openai")
     async def list_models() -> ModelList:
         """Return the models that answer."""
         return ModelList(data=list(models.values()))
 
-    described = ok_response(_MODEL, "The model")
+    unknown = error_responses(404, form="openai")
 
-    @router.get("/models/{model:path}", responses=openai_error_responses(401, 403, 404, 429) | described)
+    @router.get("/models/{model:path}", response_description="The model", responses=refused | unknown)
     @Policy(errors="openai")
     async def read_model(model: str) -> Model:
         """Return one of the models."""

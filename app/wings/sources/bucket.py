@@ -23,13 +23,9 @@ ALSO = {".waypointignore", "scope.yaml"}
 
 @dataclass
 class Bucket:
-    """The documents below an address like s3://bucket/folder, or the one at it.
+    """The documents below an address like s3://bucket/folder, or the one at it; one may take `timeout_s`.
 
-    Args:
-        address: Where; it holds no key and no password: the services' own variables and files do.
-        endings: The endings of the files that are fetched.
-        max_bytes: The largest file that is.
-        timeout_s: How long one file may take.
+    The address holds no key and no password: the services' own variables and files do.
 
     Raises:
         IngestionError: the package that speaks to the service is not installed.
@@ -112,11 +108,10 @@ class Bucket:
         fingerprint = json.dumps([mark, about.get("size")])
         if mark and before is not None and before.fingerprint == fingerprint:
             return RemoteDocument(before.name, address, fingerprint, None)
-        return RemoteDocument(name, address, fingerprint, self._fetch(about["name"], folder))
-
-    def _fetch(self, path: str, folder: Path) -> Path:
+        path = about["name"]
         with _translated("be fetched"), self._files.open(path, "rb") as content:
-            return save(self._parts(content, path), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+            file = save(self._parts(content, path), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+        return RemoteDocument(name, address, fingerprint, file)
 
     def _parts(self, content: Any, path: str) -> Iterator[bytes]:
         """Yield what an object holds; a large one is read in several requests, which may meet another version."""
@@ -128,7 +123,7 @@ class Bucket:
 
 def _mark(about: Mapping[str, Any]) -> str:
     """Return the version of an object, such as its ETag; empty if the service gives none."""
-    return next((str(about[one]) for one in MARKS if about.get(one)), "")
+    return next((str(about[mark]) for mark in MARKS if about.get(mark)), "")
 
 
 def _patience(scheme: str, seconds: float) -> dict[str, Any]:

@@ -76,17 +76,16 @@ class Site:
             found, links = self._page(address, known.get(address), names, folder, is_start=address == self.address)
             yield found
             if level < depth and len(reached) < MOST_WAITING:
-                further = [one for link in links if (one := self.scope.normal(link)) and one not in reached]
+                further = [page for link in links if (page := self.scope.normal(link)) and page not in reached]
                 reached.update(further)
-                waiting.extend((one, level + 1) for one in dict.fromkeys(further))
+                waiting.extend((page, level + 1) for page in dict.fromkeys(further))
 
     def _page(
         self, address: str, before: Copy | None, names: set[str], folder: Path, *, is_start: bool
     ) -> tuple[RemoteDocument | Unread, list[str]]:
-        """Return what is at an address, and its links."""
         marks = Marks(*json.loads(before.fingerprint)) if before else Marks()
         try:
-            reply = self.client.get(address, folder, known=marks, may_follow=self._may_follow)
+            reply = self.client.get(address, folder, known=marks, may_follow=lambda link: bool(self.scope.normal(link)))
         except IngestionError as error:
             if is_start:
                 raise
@@ -122,9 +121,6 @@ class Site:
         names.add(name)
         return RemoteDocument(name, address, json.dumps(reply.marks), reply.content), links.addresses if links else []
 
-    def _may_follow(self, address: str) -> bool:
-        return self.scope.normal(address) is not None
-
     def _first(self, robots: Protego, folder: Path) -> tuple[deque[tuple[str, int]], int]:
         """Return where to begin, and how many links to go on from there: none from a sitemap."""
         if self.is_file:
@@ -135,7 +131,7 @@ class Site:
         if given and not listed:
             msg = "it is no sitemap with addresses of its own host and folder"
             raise IngestionError(msg)
-        return deque((one, 0) for one in dict.fromkeys([*start, *listed])), 0 if listed else self.max_depth
+        return deque((page, 0) for page in dict.fromkeys([*start, *listed])), 0 if listed else self.max_depth
 
     def _listed(self, sitemaps: list[str], folder: Path) -> list[str]:
         """Return the addresses of this scope that the sitemaps, and those that they name, list."""
@@ -147,7 +143,7 @@ class Site:
             if is_index:
                 waiting.extend(addresses)
             else:
-                found += [one for address in addresses if (one := self.scope.normal(address))]
+                found += [page for address in addresses if (page := self.scope.normal(address))]
         return found
 
     def _bytes(self, address: str, folder: Path) -> bytes:

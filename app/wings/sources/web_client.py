@@ -60,7 +60,6 @@ class WebClient:
         )
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
     def get(self, address: str, folder: Path, *, known: Marks = NO_MARKS, may_follow: Callable[[str], bool]) -> Reply:

@@ -102,7 +102,7 @@ def links_of(page: Path, address: str) -> Links:
         tag.clear()
         if len(found.addresses) >= MOST_LINKS:
             break
-    found.addresses = [one for one in found.addresses if one] if follow else []
+    found.addresses = [link for link in found.addresses if link] if follow else []
     return found
 
 
@@ -120,7 +120,7 @@ def sitemap_entries(content: bytes) -> tuple[list[str], bool]:
             addresses.append((tag.text or "").strip())
     except (etree.XMLSyntaxError, OSError, EOFError, zlib.error):
         return [], False
-    return [one for one in addresses if one], is_index
+    return [address for address in addresses if address], is_index
 
 
 def _tags(content: bytes) -> Iterator[Any]:

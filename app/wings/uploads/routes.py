@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from app.adapters.sessions.identity import Scope
 from app.http.errors import RequestRefusedError
 from app.http.events import EventStream, event
-from app.http.openapi import error_responses, ok_response
+from app.http.openapi import error_responses
 from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
 from app.http.routes.documents import DocId, visible
@@ -48,15 +48,18 @@ router = APIRouter(tags=["Documents"])
 class Accepted(BaseModel):
     """The files are stored and being added."""
 
-    job_id: str
-    events: str = Field(description="Where to follow the progress: server-sent events `progress` and `end`.")
+    job_id: str = Field(examples=["6f2d0c"])
+    events: str = Field(
+        description="Where to follow the progress: server-sent events `progress` and `end`.",
+        examples=["/api/jobs/6f2d0c/events"],
+    )
 
 
 class FileProblem(BaseModel):
     """A file that was not added."""
 
-    path: str
-    reason: str
+    path: str = Field(examples=["scan.pdf"])
+    reason: str = Field(examples=["none of its 2 pages has text"])
 
 
 class UploadReport(BaseModel):
@@ -77,7 +80,7 @@ class UploadReport(BaseModel):
 class UploadState(BaseModel):
     """The progress of an upload."""
 
-    job_id: str
+    job_id: str = Field(examples=["6f2d0c"])
     state: Literal["waiting", "running", "done", "failed"]
     done: int
     total: int
@@ -86,15 +89,6 @@ class UploadState(BaseModel):
     report: UploadReport | None
 
 
-_DONE: dict[str, Any] = {"files": 2, "chunks": 31, "added": 31, "updated": 0, "unchanged": 0, "seconds": 0.8}
-_DONE |= {
-    "audience": "public",
-    "replaced": ["gst.md"],
-    "problems": [{"path": "scan.pdf", "reason": "none of its 2 pages has text"}],
-}
-_STATE: dict[str, Any] = {"job_id": "6f2d0c", "state": "done", "done": 3, "total": 3, "file": "", "message": ""}
-_STATE |= {"report": _DONE | {"warnings": []}}
-_JOB = {"job_id": "6f2d0c", "events": "/api/jobs/6f2d0c/events"}
 _ERRORS = error_responses(401, 403, 500, 503)
 _FORM = {
     "required": True,
@@ -118,7 +112,8 @@ _FORM = {
 @router.post(
     "/api/documents",
     status_code=202,
-    responses=_ERRORS | error_responses(400, 408, 409, 413, 429, 507) | ok_response(_JOB, "Accepted", status=202),
+    responses=_ERRORS | error_responses(400, 408, 409, 413, 429, 507),
+    response_description="Accepted",
     openapi_extra={"requestBody": _FORM},
 )
 @Policy(access=Scope.INGEST, streamed=True, questions=no_question)
@@ -178,7 +173,7 @@ def remove(request: Request, doc_id: DocId) -> None:
     services.uploads.remove(doc_id)
 
 
-@router.get("/api/jobs/{job_id}", responses=_ERRORS | error_responses(404, 422) | ok_response(_STATE, "Its state"))
+@router.get("/api/jobs/{job_id}", responses=_ERRORS | error_responses(404, 422), response_description="Its state")
 @Policy(access=Scope.INGEST)
 def job_state(request: Request, job_id: UUID) -> UploadState:
     """Return the progress of an upload, from any process of the service."""

@@ -66,6 +66,13 @@ def test_a_presentation_is_called_by_its_properties_unless_these_say_nothing(loa
     assert load("x.pptx", pptx(("Rates", "Words"), title="PowerPoint Presentation")).metadata["title"] == "Rates"
 
 
+def test_a_workbook_is_called_by_its_properties_unless_these_say_nothing(load):
+    named, unnamed = (xlsx({"Rates": [["Gold", "nil"]]}, title=title) for title in ("Tariff", "untitled"))
+
+    assert load("x.xlsx", named).metadata["title"] == "Tariff"
+    assert load("gold_rates.xlsx", unnamed).metadata["title"] == "Gold Rates"
+
+
 def test_what_a_reader_of_the_file_does_not_see_is_not_indexed(load):
     show = load("x.pptx", pptx(("Rates", "Words"), ("Margin", "3 %"), hidden=[2]))
     book = load("x.xlsx", xlsx({"Rates": [["Goods", "Rate"], ["Gold", 3]], "Margin": [["3 %"]]}, hidden=["Margin"]))
