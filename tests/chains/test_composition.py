@@ -46,6 +46,7 @@ def plain_chain(answer: str = ANSWER) -> Any:
     )
 
 
+AT_ONCE: Any = {"stop_after_attempt": 2, "wait_exponential_jitter": False}
 both = pytest.mark.parametrize("build", [gst_chain, plain_chain])
 every_way = pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
 
@@ -191,15 +192,15 @@ async def test_a_retry_calls_it_again(build, way):
         return state
 
     chain = build()
-    failing: Any = RunnableSequence(RunnableLambda(fail_once), *chain.steps).with_retry(stop_after_attempt=2)
+    failing: Any = RunnableSequence(RunnableLambda(fail_once), *chain.steps).with_retry(**AT_ONCE)
 
     assert (await called(failing, way))["answer"] == ANSWER
-    assert (await called(chain.with_retry(stop_after_attempt=2), way))["answer"] == ANSWER
+    assert (await called(chain.with_retry(**AT_ONCE), way))["answer"] == ANSWER
     assert len(calls) == 2
 
 
 async def test_a_call_that_is_repeated_keeps_its_handlers():
-    answer = gst_chain().with_retry(stop_after_attempt=2).invoke(QUESTION)
+    answer = gst_chain().with_retry(**AT_ONCE).invoke(QUESTION)
 
     assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
 
@@ -213,7 +214,7 @@ def test_the_stages_of_the_attempt_that_answers_are_timed():
             raise ConnectionError
         return shelf.invoke(question)
 
-    answer = gst_chain(retriever=RunnableLambda(fail_once)).with_retry(stop_after_attempt=2).invoke(QUESTION)
+    answer = gst_chain(retriever=RunnableLambda(fail_once)).with_retry(**AT_ONCE).invoke(QUESTION)
     assert (set(answer["metadata"]["timings_ms"]), len(calls)) == (set(chains.STAGES), 2)
 
 
