@@ -64,15 +64,6 @@ def bench_table() -> str:
     return f"{told('bench')}\n\n{table(('what', 'measured', 'aim'), group['values']['rows'])}"
 
 
-def models_table() -> str:
-    """Return what became of the answers of real models, a row for each measure."""
-    kept = read_figures()["models"]
-    values = kept["values"]
-    head = ("", *(f"{name}: {model}" if model else name for name, model in values["models"].items()))
-    written = f"{told('models')} The last row names the code that was asked."
-    return f"{written}\n\n{table(head, values['lines'])}"
-
-
 def hostile_table() -> str:
     """Return what `make hostile` tried and what held, with its date and command."""
     group = read_figures()["hostile"]
