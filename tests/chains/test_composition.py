@@ -3,7 +3,7 @@
 import pickle
 import re
 from functools import reduce
-from operator import add, itemgetter
+from operator import add
 from typing import Any
 
 import pytest
@@ -96,15 +96,6 @@ async def test_a_trace_shows_the_stages_under_one_root(way):
     assert {child.outputs is not None for child in root.child_runs} == {True}
 
 
-@every_way
-@both
-async def test_a_call_has_one_root(build, way):
-    with collect_runs() as runs:
-        await called(build(), way)
-
-    assert [(run.name, run.parent_run_id) for run in runs.traced_runs] == [("cited_answer", None)]
-
-
 def test_the_prompt_is_found():
     [prompt] = gst_chain().get_prompts()
 
@@ -129,14 +120,6 @@ def test_the_schemas_are_those_of_a_question_and_an_answer():
 
 @every_way
 @both
-async def test_another_runnable_goes_behind_it(build, way):
-    chain: Any = build() | RunnableLambda(itemgetter("answer")) | str.upper
-
-    assert await called(chain, way) == ANSWER.upper()
-
-
-@every_way
-@both
 async def test_another_runnable_goes_between_two_steps(build, way):
     seen: list[str] = []
 
@@ -157,16 +140,6 @@ async def test_a_composed_chain_sees_the_words_that_replace_the_answer(way):
     replacement = chain.invoke(QUESTION)["answer"]
 
     assert await called(chain | (lambda answer: answer["answer"]), way) == replacement != "Elephants fly."
-
-
-@pytest.mark.parametrize("answer", [ANSWER, "Elephants fly.", "I do not know."])
-@pytest.mark.parametrize("way", ["stream", "astream"])
-async def test_the_sum_of_a_stream_is_what_invoke_returns(way, answer):
-    chain = gst_chain(answer)
-    whole, summed = chain.invoke(QUESTION), await called(chain, way)
-
-    assert lasting(summed) == lasting(whole)
-    assert set(summed) == set(whole)
 
 
 @every_way
@@ -199,12 +172,6 @@ async def test_a_retry_calls_it_again(build, way):
     assert len(calls) == 2
 
 
-async def test_a_call_that_is_repeated_keeps_its_handlers():
-    answer = gst_chain().with_retry(**AT_ONCE).invoke(QUESTION)
-
-    assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
-
-
 def test_the_stages_of_the_attempt_that_answers_are_timed():
     shelf, calls = Shelf(), list[str]()
 
@@ -216,17 +183,6 @@ def test_the_stages_of_the_attempt_that_answers_are_timed():
 
     answer = gst_chain(retriever=RunnableLambda(fail_once)).with_retry(**AT_ONCE).invoke(QUESTION)
     assert (set(answer["metadata"]["timings_ms"]), len(calls)) == (set(chains.STAGES), 2)
-
-
-@every_way
-@both
-async def test_a_fallback_answers_where_it_fails(build, way):
-    def fail(state: Any) -> Any:
-        raise ConnectionError
-
-    chain: Any = RunnableSequence(RunnableLambda(fail), *build().steps).with_fallbacks([build()])
-
-    assert (await called(chain, way))["answer"] == ANSWER
 
 
 def passing_config(chain: Any) -> Runnable[Any, Any]:
@@ -302,13 +258,6 @@ async def test_a_question_that_fails_leaves_the_others_of_its_batch_answered(bui
     assert [answers[0]["answer"], answers[2]["answer"]] == [ANSWER, ANSWER]
     with pytest.raises(QuestionError):
         chain.batch(questions)
-
-
-def test_each_question_of_a_batch_has_times_of_its_own():
-    first, second = gst_chain().batch([QUESTION, QUESTION])
-
-    assert first["metadata"]["trace_id"] != second["metadata"]["trace_id"]
-    assert tuple(first["metadata"]["timings_ms"]) == tuple(second["metadata"]["timings_ms"]) == chains.STAGES
 
 
 class Down(Shelf):
