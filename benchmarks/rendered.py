@@ -64,15 +64,6 @@ def bench_table() -> str:
     return f"{told('bench')}\n\n{table(('what', 'measured', 'aim'), group['values']['rows'])}"
 
 
-def models_table() -> str:
-    """Return what became of the answers of real models, a row for each measure."""
-    kept = read_figures()["models"]
-    values = kept["values"]
-    head = ("", *(f"{name}: {model}" if model else name for name, model in values["models"].items()))
-    written = f"{told('models')} The last row names the code that was asked."
-    return f"{written}\n\n{table(head, values['lines'])}"
-
-
 def hostile_table() -> str:
     """Return what `make hostile` tried and what held, with its date and command."""
     group = read_figures()["hostile"]
@@ -94,30 +85,6 @@ def soak_tables() -> str:
 def house() -> str:
     """Return the size of the house now and before, with the date and the commit."""
     return f"{told('house')}\n\n{house_table(read_figures()['house']['values'])}"
-
-
-def proof() -> str:
-    """Return what harmed certificates were accepted, and what a certificate costs, with the date and the commit."""
-    values = read_figures()["proof"]["values"]
-    share = 100 * values["accepted"] / values["harmed"]
-    cost = f"A certificate takes {values['ms']} ms and {values['kB']} kB at the median."
-    summary = f"{values['accepted']} of {values['harmed']} harmed certificates are accepted ({share:.2f} %). {cost}"
-    rows = table(("answers", "what", "number", "accepted"), values["rows"])
-    return "\n\n".join([told("proof"), rows, summary])
-
-
-def answer_log() -> str:
-    """Return what the log costs an answer, with the date and the commit."""
-    values = read_figures()["answer_log"]["values"]
-    rows = table(("what", "median", "95 of 100 at most"), values["rows"])
-    return "\n\n".join([told("answer_log"), rows, f"{values['answers']:,} answers were logged."])
-
-
-def why_not() -> str:
-    """Return how often `waypoint why` named the injected fault, with the date and the commit."""
-    values = read_figures()["why"]["values"]
-    rows = table(("fault", "injected", "named", "named instead"), values["rows"])
-    return "\n\n".join([told("why"), rows, f"{values['named']} of {values['injected']} faults are named."])
 
 
 def lint() -> str:
@@ -150,27 +117,6 @@ def page_aims(measured: dict[str, Any]) -> str:
             ("usable within 200 ms on loopback, with an empty cache", f"{usable:.0f} ms", usable <= 200),
         ]
     )
-
-
-def certified() -> str:
-    """Return how often a certified high confidence broke its promise, with the date and the commit."""
-    values = read_figures()["certify"]["values"]
-    return f"{told('certify')}\n\n{table(values['columns'], values['rows'])}"
-
-
-def recall() -> str:
-    """Return the edits of `benchmarks.recall`, what was recalled after each, and how long a check takes."""
-    values = read_figures()["recall"]["values"]
-    heads = ("edit", "edits", "answers that should be recalled", "recalled", "of these rightly")
-    seconds = values["seconds"]
-    times = ", ".join(f"{name} {value} s" for name, value in seconds.items() if name != "answers")
-    rows = table(heads, values["rows"])
-    return f"{told('recall')}\n\n{rows}\n\nA check of {seconds['answers']:,} logged answers: {times}."
-
-
-def insights() -> str:
-    """Return how long a report of the logged answers takes, with the date and the commit."""
-    return f"{told('insights')}\n\n{table(('what', 'measured'), read_figures()['insights']['values']['rows'])}"
 
 
 def reading() -> str:

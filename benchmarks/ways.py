@@ -2,10 +2,10 @@
 
 Each row is a way on a set: how often the evidence (else the page, else the document) is first, among five and among
 ten, by how much that differs from the first way with its 95 % interval (paired bootstrap), and what it costs. Questions
-go through the same reformulation as in an answer. Each corpus is indexed once; the larger ones are not part of the
-project, see `benchmarks.strategies`. `--half` takes every second question: choose on the first, confirm on the second.
-`--typos N` puts typing errors into N words of each question, always the same ones; `--model` asks a model of
-docs/models.md where a deployment with a language model would.
+go through the same reformulation as in an answer. Each corpus is indexed once; `benchmarks.fits.corpora` says which are
+part of the project. `--half` takes every second question: choose on the first, confirm on the second. `--typos N` puts
+typing errors into N words of each question, always the same ones; `--model` asks a model of docs/models.md where a
+deployment with a language model would.
 """
 
 import argparse

@@ -18,6 +18,7 @@ from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
+from chains.clock import Clock, SystemClock
 from tests.fakes import MODEL
 from tests.waiting import wait_until
 
@@ -71,11 +72,17 @@ def write_corpus(folder: Path) -> Path:
 
 
 @contextmanager
-def serving(settings: Settings, *, connection: type[BoundedConnection] = BoundedConnection) -> Iterator[str]:
+def serving(
+    settings: Settings, *, connection: type[BoundedConnection] = BoundedConnection, clock: Clock | None = None
+) -> Iterator[str]:
     """Run the service while the body runs; yield its address."""
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
         config = uvicorn.Config(
-            create_app(Services(settings)), log_level="error", ws="none", loop="asyncio", http=connection
+            create_app(Services(settings, clock=clock or SystemClock())),
+            log_level="error",
+            ws="none",
+            loop="asyncio",
+            http=connection,
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -77,6 +77,14 @@ def _one_embedding_model() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _services_exclude_nothing_from_collection() -> Iterator[None]:
+    """Leave what a warmed-up service loaded to the garbage collector: one process serves one, the tests hundreds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "freeze", lambda: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Load one certificate in place of all: httpx reads them for each client, and tests need none on loopback."""
     first, end, _ = Path(certifi.where()).read_text(encoding="utf-8").partition("-----END CERTIFICATE-----\n")

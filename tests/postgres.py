@@ -18,7 +18,10 @@ from psycopg import sql
 
 PASSWORD = "s3cret"  # noqa: S105 - It opens a server of the tests only.
 # Nothing has to survive a crash of the machine in a test.
-FAST = "-c fsync=off -c full_page_writes=off -c max_connections=40 -c shared_buffers=64MB"
+FAST = (
+    "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off"
+    " -c max_connections=40 -c shared_buffers=64MB"
+)
 # A server refuses to run as root.
 AS_NOBODY: dict[str, Any] = {"user": "nobody"} if hasattr(os, "geteuid") and os.geteuid() == 0 else {}
 

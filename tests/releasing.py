@@ -7,14 +7,11 @@ from typing import Any, cast
 from chromadb.api.shared_system_client import SharedSystemClient
 from fastapi.dependencies import models as fastapi_models
 
-_FROZEN = [0]  # How many objects are kept.
-
 
 def keep_what_is_loaded() -> None:
     """Exclude from collection what is loaded by now: modules and tests, 600 MB for each collection to walk through."""
     gc.collect()
     gc.freeze()
-    _FROZEN.append(gc.get_freeze_count())
 
 
 def release_services() -> None:
@@ -32,8 +29,4 @@ def release_services() -> None:
             if hasattr(component, "_session"):  # The HTTP client of a server, which `stop` leaves open.
                 cast("Any", component)._session.close()
     SharedSystemClient.clear_system_cache()
-    if gc.get_freeze_count() > _FROZEN[-1]:
-        gc.unfreeze()  # A warmed-up service excludes from collection what it loaded.
-        keep_what_is_loaded()
-    else:
-        gc.collect()
+    gc.collect()

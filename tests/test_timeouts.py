@@ -23,7 +23,7 @@ import time
 
 def pytest_runtest_makereport(item):
     if "slowly" in item.name:
-        time.sleep(3)  # As the traceback of a long test on a busy machine.
+        time.sleep(0.7)  # As the traceback of a long test on a busy machine.
 """
 
 
@@ -32,7 +32,7 @@ def test_a_test_that_takes_too_long_is_named_and_the_others_run(tmp_path):
     (tmp_path / "test_slow.py").write_text(TESTS)
     (tmp_path / "conftest.py").write_text(SLOW_REPORTS)
     (tmp_path / "pytest.ini").write_text(f"[pytest]\ntimeout_func_only = {options['timeout_func_only']}\n")
-    command = [sys.executable, "-m", "pytest", "-p", "no:randomly", "--timeout", "1", "-ra", "test_slow.py"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:randomly", "--timeout", "0.5", "-ra", "test_slow.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert "INTERNALERROR" not in done.stdout + done.stderr

@@ -11,9 +11,9 @@ from typing import Any
 
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.verification import Document, seal, verify
+from benchmarks.hostile.certificates import HARMS, INVENTED
 from benchmarks.hostile.commands import Case, run
 from benchmarks.hostile.trying import DOCUMENTS, QUESTION, Tried, index
-from benchmarks.proof import HARMS, INVENTED
 
 LETTERS = "abcdefghij"
 BOMBS = {

@@ -1,1 +1,1 @@
-"""Language models that run on this machine, and what the project makes of their answers."""
+"""Language models that run on this machine, for tests and measurements."""

@@ -4,7 +4,6 @@ import pickle
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig, RunnablePassthrough
-from langchain_core.tracers.context import collect_runs
 
 from app.wiring.answering import AROUND
 from chains.around import Around
@@ -36,15 +35,6 @@ def test_schemas_and_graph_are_those_of_the_chain():
     assert Around(chain).get_input_jsonschema() == chain.get_input_jsonschema()
     assert Around(chain).get_output_jsonschema() == chain.get_output_jsonschema()
     assert Around(chain).get_graph().draw_mermaid() == chain.get_graph().draw_mermaid()
-
-
-def test_it_makes_no_run_of_its_own():
-    with collect_runs() as bare:
-        gst_chain().invoke(QUESTION)
-    with collect_runs() as runs:
-        Louder(gst_chain()).invoke(QUESTION)
-
-    assert [run.name for run in runs.traced_runs] == [run.name for run in bare.traced_runs]
 
 
 def test_it_is_pickled_where_the_chain_can_be():

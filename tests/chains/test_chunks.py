@@ -18,10 +18,6 @@ def cut_text(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
     return slices(Chunker(size, overlap, separator_stays="start").split_text(text))
 
 
-def test_short_text_is_one_chunk():
-    assert cut_text("Hello world.", 100, 20) == [(0, 12)]
-
-
 def test_paragraphs_are_chunks():
     text = "Para one is here.\n\nPara two is here.\n\nPara three is here."
     assert cut_text(text, 30, 5) == [(0, 17), (19, 36), (38, 57)]
@@ -182,12 +178,3 @@ def test_a_long_document_is_cut_to_its_end():
     part = "## Part\n\nSome words here. And more of them, on and on.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
     source = part * 1000 + "word " * 30_000
     assert Chunker().split_markdown(source)[-1].end_char == len(source.rstrip())
-
-
-def test_a_heading_that_fills_a_chunk_leaves_its_text_to_the_next():
-    chunks = Chunker(20, 0, separator_stays="start", fill=False).split_markdown("# ? ? ? ? ???? ????\n`")
-
-    assert [(chunk.text, chunk.section) for chunk in chunks] == [
-        ("# ? ? ? ? ???? ????", "? ? ? ? ???? ????"),
-        ("`", "? ? ? ? ???? ????"),
-    ]

@@ -294,11 +294,6 @@ def test_a_number_whose_line_names_nothing_that_was_shown_is_removed():
     assert [c["doc_id"] for c in reading["citations"]] == ["faq"]
 
 
-def test_a_bibliography_that_agrees_with_the_ranks_changes_nothing():
-    answer = "So [1]. But [2].\n\nSources:\n[1] Singapore GST Guide for Imports\n[2] Service Terms and Conditions"
-    assert read(answer, SHOWN, style="numbered", min_citations=0)["replacement"] is None
-
-
 TARIFF, RULES = "Singapore GST Guide", "Indonesia Import Rules"
 BOOKS = [
     passage("sg_gst", TARIFF, "Rates", section_path='["Imports", "Rates"]', file_path="01_sg/sg_gst_guide.md"),

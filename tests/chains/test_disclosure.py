@@ -45,10 +45,3 @@ async def test_every_way_of_asking_tells_a_stranger_the_same():
     assert merge(chain().stream({}, STRANGER)) == whole
     assert merge([part async for part in chain().astream({}, STRANGER)]) == whole
     assert await chain().ainvoke({}, STRANGER) == whole
-
-
-def test_the_parts_of_a_stream_can_still_be_summed():
-    first, *others = chain().stream({}, STRANGER)
-    for part in others:
-        first = first + part
-    assert first["answer"] == "Nine percent."

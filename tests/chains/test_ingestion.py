@@ -42,12 +42,6 @@ def test_a_chunk_carries_the_metadata_of_the_contract(shelf):
     assert (rate["source_type"], rate["jurisdiction"], rate["chunk_index"]) == ("public_regulatory", "SG", 1)
 
 
-def test_the_offsets_of_a_chunk_index_the_source(shelf):
-    shelf.ingest()
-    for chunk in shelf.metadata():
-        assert DOCUMENT[chunk["start_char"] : chunk["end_char"]] == chunk["text"]
-
-
 def test_an_unchanged_corpus_embeds_nothing(shelf):
     shelf.ingest()
     embedded = shelf.embeddings.embedded
@@ -98,13 +92,6 @@ def test_another_corpus_leaves_this_one_alone(shelf, tmp_path):
 
     assert counts(shelf.ingest(other.parent)) == (1, 0, 0, 0)
     assert shelf.store.count() == 4
-
-
-def test_a_corpus_that_moved_is_not_doubled(shelf, tmp_path):
-    shelf.ingest()
-    shelf.corpus = shelf.corpus.rename(tmp_path / "moved")
-
-    assert counts(shelf.ingest()) == (0, 0, 3, 0)
 
 
 def test_more_chunks_than_a_batch_of_the_indexing_api_are_neither_lost_nor_doubled(shelf):
@@ -168,11 +155,6 @@ def test_a_file_that_cannot_be_read_is_named_and_loses_nothing(shelf, content, r
     assert reason in problem.reason
     assert counts(report) == (0, 0, 3, 0)
     assert shelf.store.count() == 4
-
-
-def test_a_folder_in_place_of_a_file_is_named(shelf):
-    (shelf.corpus / "02_carriers" / "folder.md").mkdir(parents=True)
-    assert shelf.ingest().problems == []
 
 
 def test_what_is_no_knowledge_is_skipped_and_said_so(shelf):

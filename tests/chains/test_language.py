@@ -75,10 +75,6 @@ def test_without_a_language_that_is_known_texts_are_english(given):
     assert gst_chain(DECLINE).invoke({"question": "What is the rate of VAT?"} | given)["answer"] == DECLINE
 
 
-def test_what_the_documents_say_is_never_translated():
-    assert gst_chain().invoke({"question": "Rate?", "language": "id"})["answer"] == "It is 9% [GST Guide > Rate]."
-
-
 @WAYS
 async def test_a_question_that_the_model_cannot_read_is_told_so_with_the_closest_passages(way):
     answer = await asked(gst_chain(unread=UNREAD), way, RATE | {"language": "id"})

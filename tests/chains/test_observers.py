@@ -5,7 +5,6 @@ from langchain_core.runnables import RunnableLambda
 
 from chains.observers import Call, ObservedRunnable
 from chains.state import Question
-from tests.chains.gst import gst_chain
 
 CONFIG = {"metadata": {"request_id": "r1"}}
 
@@ -93,11 +92,6 @@ def test_an_error_is_told_and_reaches_the_caller():
 
     assert isinstance(notebook.pages[-1][1].error, ZeroDivisionError)
     assert notebook.pages[-1][1].answer is None
-
-
-def test_a_question_that_is_no_dict_gets_the_chains_own_error():
-    with pytest.raises(TypeError, match="takes a dict such as"):
-        ObservedRunnable(gst_chain(), [Notebook()]).invoke("Rate?")
 
 
 def test_a_stream_that_is_left_has_no_answer():

@@ -138,12 +138,6 @@ async def test_a_whole_prompt_is_taken(way):
         assert message.content.startswith("Use the context.\nQuestion: Rate?\nContext: [1] GST Guide > Rate\nThe rate")
 
 
-def test_the_prompt_of_a_trace_is_called_prompt():
-    [prompt] = gst_chain(system=ONE_MESSAGE).get_prompts()
-
-    assert prompt.get_name() == "prompt"
-
-
 def test_a_prompt_may_hold_the_history_and_what_is_filled_in_already():
     prompt = ChatPromptTemplate(
         [("system", "You are {who}. {context}"), MessagesPlaceholder("history", optional=True), ("human", "{question}")]
@@ -236,10 +230,3 @@ def test_a_retriever_of_anything_but_documents_is_refused(found):
 async def test_a_question_under_another_name_is_refused_by_the_right_one(way):
     with pytest.raises(QuestionError, match=r"pass \{'question': '...'\}, not \{'input'\}"):
         await called(gst_chain(), way, question={"input": "Rate?"})
-
-
-def test_a_confidence_strategy_is_handed_in():
-    def sure(_: Any) -> Any:
-        return {"level": "High", "score": 1.0, "reason": "Because.", "factors": {}}
-
-    assert gst_chain(confidence=sure).invoke(QUESTION)["confidence"]["reason"] == "Because."

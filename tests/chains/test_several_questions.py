@@ -10,7 +10,6 @@ from langchain_core.messages import AIMessage
 import prompts
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.answer import OfflineAnswer, decline, together
-from chains.generation.generate import generate
 from chains.metadata import PARTS, WITHHELD
 from chains.retrieval import ChunkRetriever, Filters, retrieve
 from chains.scope import ScopeGate, parse_scope
@@ -111,13 +110,6 @@ async def test_the_model_gets_the_message_and_its_questions_numbered():
     assert "Answer these 2 questions and no others:\n1. What is the GST rate?\n2. How long is a quote valid?\n" in words
     assert prompts.load("reminder") not in words
     assert [part["places"] for part in filled[0].additional_kwargs[PARTS]] == [[0, 2], [1, 2, 0]]
-
-
-def test_a_single_question_is_asked_as_before():
-    alone = generate(GenericFakeChatModel(messages=iter([])))
-    assert (
-        alone.prompt.invoke({"context": "c", "history": [], "question": "q"}).to_messages()[-1].text.startswith("q\n")
-    )
 
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])

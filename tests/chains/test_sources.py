@@ -83,14 +83,6 @@ def test_ids_are_the_same_wherever_the_corpus_lies(shelf, tmp_path):
     assert shelf.ingest().warnings == []
 
 
-def test_a_corpus_that_moved_loses_what_is_deleted_after(shelf, tmp_path):
-    shelf.ingest()
-    shelf.corpus = shelf.corpus.rename(tmp_path / "moved")
-    shelf.ingest()
-    (shelf.corpus / "01_regulatory/gst.md").unlink()
-    assert shelf.ingest().deleted == 3
-
-
 @pytest.mark.parametrize("given", ["notes", ".", "notes/one.md"])
 def test_a_file_that_was_ingested_by_name_and_deleted_leaves_the_index(shelf, tmp_path, given):
     note = tmp_path / "notes" / "one.md"

@@ -212,12 +212,6 @@ def test_a_pair_in_one_bracket_keeps_its_form_and_an_invented_title_is_called_un
     )
 
 
-def test_a_sentence_that_carries_no_marker_stays_as_it_is():
-    answer = "A Form D needs a regional value content of 40 %."
-
-    assert numbered_text(answer, read(answer, SHOWN, min_citations=0)["citations"]) == answer
-
-
 @pytest.mark.parametrize(
     ("options", "outcome"),
     [({"retriever": Shelf(documents=[])}, "no_results"), ({"answer": "Elephants fly."}, "ungrounded")],

@@ -55,15 +55,6 @@ def test_the_rows_have_exactly_the_contract_fields(waypoint, questions):
     assert rows[0]["retrieved"][0]["chunk_id"] == "01_regulatory_gst#0"
 
 
-def test_rows_tell_the_factors_of_the_confidence_though_answers_may_not(waypoint, questions, monkeypatch):
-    monkeypatch.setenv("CONFIDENCE_INCLUDE_FACTORS", "false")
-    monkeypatch.setenv("CONFIDENCE_STRATEGY", "composite")
-    waypoint("eval", questions, "--json", "rows.jsonl")
-    [rate, _] = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
-
-    assert rate["confidence"]["factors"]
-
-
 def test_the_report_is_one_page_with_the_settings_and_no_secret(waypoint, questions, monkeypatch):
     monkeypatch.setenv("LLM_API_KEY", "gsk_secret")
     monkeypatch.setenv("LLM_PROVIDER", "offline")

@@ -14,10 +14,6 @@ METRICS = [
 ]
 
 
-def test_a_floor_is_read_with_its_metric_and_its_value():
-    assert read_floor("document hit@5=0.9") == Floor("document hit@5", 0.9)
-
-
 @pytest.mark.parametrize("text", ["", "right", "right=", "right=high", "right=nan", "right=inf"])
 def test_what_is_no_floor_is_refused_with_an_example(text):
     with pytest.raises(FloorError, match="write metric=value with a number"):
@@ -52,15 +48,6 @@ def test_a_name_may_be_written_as_a_shell_likes_it(name):
 def test_an_unknown_metric_is_refused_with_the_names_there_are():
     with pytest.raises(FloorError, match=r"no metric 'recall'; there are: document hit@5, false declines, page hit@5"):
         failures([Floor("recall", 0.5)], METRICS)
-
-
-def test_the_names_are_known_before_a_question_is_asked():
-    names = names_for([case("1", form="typo"), case("2", kind="action")], ["retrieval"])
-    check_names(
-        [Floor(name, 0) for name in ("right, action", "right, form typo", "retrieval p95 (ms)", "auroc")], names
-    )
-    with pytest.raises(FloorError):
-        check_names([Floor("right, offdomain", 0)], names)
 
 
 def test_no_two_metrics_are_written_alike():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evals.metrics import evaluate
-from evals.metrics.measure import Measure, interval, mean, ratio, resamples, table, with_intervals
+from evals.metrics.measure import interval, mean, ratio, with_intervals
 from tests.evals.test_metrics import case, row
 
 
@@ -25,15 +25,6 @@ def test_the_interval_of_a_share_is_that_of_the_binomial():
     assert metric.value == 0.4
     assert metric.low == pytest.approx(0.304, abs=0.02)
     assert metric.high == pytest.approx(0.496, abs=0.02)
-
-
-def test_a_statistic_is_resampled_like_a_mean():
-    picks = resamples(50, 200, seed=3)
-    values = np.random.default_rng(1).uniform(size=50).tolist()
-    by_mean = mean("g", "n", values).values(picks)
-    by_statistic = Measure("g", "n", table([(v,) for v in values], 1), lambda parts: float(parts.mean())).values(picks)
-
-    assert by_statistic == pytest.approx(by_mean)
 
 
 def test_a_draw_in_which_no_question_counts_is_left_out_of_the_interval():

@@ -31,9 +31,8 @@ def document(doc_id: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("case", [case for case in SAMPLE if case.gold], ids=lambda case: case.id)
-def test_the_evidence_stands_in_its_document_word_for_word_below_its_section(case):
-    for gold in case.gold:
+def test_the_evidence_stands_in_its_document_word_for_word_below_its_section():
+    for gold in [gold for case in SAMPLE for gold in case.gold]:
         text = document(gold.doc_id)
         assert gold.evidence
         before, found, _ = text.partition(gold.evidence)

@@ -3,9 +3,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evals.metrics import Bin, Metric, evaluate
+from evals.metrics import Metric, evaluate
 from evals.output import counts_text, table_text
-from evals.plots import bars, curves, diagram, spans
 from evals.report import html_report
 from evals.worst import reason, worst
 from tests.evals.test_metrics import GST, case, chunk, row
@@ -77,35 +76,6 @@ def test_a_report_of_nothing_is_still_a_page():
     parser = Balanced()
     parser.feed(html_report([], [], facts={}))
     assert parser.open == []
-
-
-def test_a_bar_is_as_long_as_its_share_of_the_top():
-    lengths = [
-        float(found) for found in re.findall(r'width="([\d.]+)" height="16" class="bar"', bars([("a", 1), ("b", 0.25)]))
-    ]
-    assert lengths == [300.0, 75.0]
-
-
-def test_a_bin_stands_where_confidence_meets_truth():
-    [(x, y)] = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', diagram([Bin(3, 0.5, 1.0)]))
-    assert (float(x), float(y)) == (44 + 130, 24)
-
-
-def test_the_line_goes_up_to_what_is_high_and_the_bar_to_what_is_usual():
-    plot = spans([("retrieval", 20, 80), ("generation", 40, 60)], unit="ms")
-
-    assert re.findall(r'width="([\d.]+)" height="16" class="bar"', plot) == ["75.0", "150.0"]
-    assert re.findall(r'x1="370" y1="[\d.]+" x2="([\d.]+)"', plot) == ["670.0", "595.0"]
-    assert "20 / 80 ms" in plot
-
-
-def test_a_curve_goes_through_its_points_and_several_have_a_legend():
-    one = curves({"kept": [(0, 0), (0.5, 1)]}, x="kept", y="wrong")
-    assert 'points="44.0,284.0 174.0,24.0"' in one
-    assert ">kept</text>" in one
-    two = curves({"document": [(0, 0)], "evidence <chunk>": [(0, 1)]}, x="k", y="hit@k", x_ticks={0: "1"})
-    assert "evidence &lt;chunk&gt;</text>" in two
-    assert two.count('class="curve1"') == 2
 
 
 def test_the_worst_come_first_confident_answers_before_declines_and_right_ones_never():

@@ -60,14 +60,6 @@ def test_the_switch_of_colours_wins_over_the_system_and_is_kept(open_page):
     assert violations(page) == []
 
 
-def test_the_browsers_language_is_spoken(open_page):
-    page = open_page(locale="id-ID")
-
-    expect(page.locator("html")).to_have_attribute("lang", "id")
-    chosen = page.locator("#languages a[hreflang=id]")
-    expect(chosen).to_have_attribute("aria-current", "true")
-
-
 @pytest.mark.parametrize(
     ("locale", "question", "told"),
     [

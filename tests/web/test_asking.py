@@ -30,13 +30,6 @@ def test_enter_asks_and_shift_enter_breaks_the_line(page, model):
     expect(box(page)).to_be_focused()
 
 
-def test_the_mouse_asks_as_well(page):
-    box(page).fill(GST)
-    page.get_by_role("button", name="Ask", exact=True).click()
-
-    expect(page.locator("article.exchange")).to_have_attribute("data-outcome", "answered")
-
-
 def test_an_example_is_asked_by_one_click(page):
     examples = page.locator("#examples button")
     assert examples.count() >= 3

@@ -12,7 +12,7 @@ from redis import Redis
 
 from benchmarks.processes import service
 from tests.access import open_redis
-from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait, box
+from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait
 from tests.web.axe import violations
 from tests.web.line import Line, line_to
 from tests.web.service import serving
@@ -137,19 +137,6 @@ def test_an_expired_session_asks_to_sign_in_and_the_question_is_asked_then(open_
 
     expect(exchange).to_have_attribute("data-outcome", "answered")
     redis.delete(f"session:{token}")
-
-
-def test_what_is_being_typed_stays_when_an_answer_fails(open_page, line, model, watch):
-    watch.expected += ["net::ERR_"]
-    page = open_page(line.url)
-    model.say(SLOW, GST_ANSWER, words=FIRST_SENTENCE)
-    exchange = ask(page, SLOW)
-    expect(exchange.locator(".answer")).to_contain_text("Import GST")
-    box(page).fill("The next question, half")
-    line.cut()
-    expect(exchange).to_have_attribute("data-state", "cut")
-
-    expect(box(page)).to_have_value("The next question, half")
 
 
 def test_a_service_that_does_not_answer_is_named_and_the_question_can_be_stopped(browser, watch, tmp_path):

@@ -55,14 +55,3 @@ def test_questions_outlive_a_restart_and_so_does_what_is_being_typed(browser, op
         expect(box(other)).to_have_value(DRAFT)
         expect(under_way.locator(".answer .chip")).to_have_count(3)
         expect(under_way.locator(".answer")).not_to_contain_text("[Singapore GST Guide")
-
-
-def test_a_service_that_is_not_there_yet_gets_the_question_when_it_is(open_page, start, watch):
-    watch.expected += ["net::ERR_"]
-    with start() as first:
-        page = open_page(first.url)
-        expect(page.locator("body")).to_have_attribute("data-ready", "")
-    exchange = ask_and_wait(page, GST, "failed")
-    expect(exchange.get_by_role("alert")).to_contain_text("The service cannot be reached")
-    with start():
-        expect(exchange).to_have_attribute("data-outcome", "answered")

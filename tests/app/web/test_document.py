@@ -77,7 +77,7 @@ def test_marks_that_turn_the_direction_of_text_are_taken_out():
 
 @pytest.mark.parametrize("sign", ["[", "![", "[](", "<a ", "**a *b ", "> ", "- ", "|a", "`", "&", "\\"])
 def test_a_very_long_row_of_signs_is_shown_and_marked_around(sign):
-    text = sign * (60_000 // len(sign)) + "\n\nThe rate is 9 %."
+    text = sign * (20_000 // len(sign)) + "\n\nThe rate is 9 %."
     html, marked = render([DocumentPart(text, 0)], "markdown", Quote("The rate is 9 %.", len(text) - 16))
     assert marked
     assert '<mark class="quote" id="quote">The rate is 9 %.</mark>' in html

@@ -20,10 +20,12 @@ from chains.state import Question
 MARGINS = "---\naudience: internal\n---\n# Margins\n\nThe margin on a lost seal is 5 SGD.\n"
 
 
-@pytest.fixture
-def settings(tmp_path) -> Any:
-    settings = load_settings(_env_file=None, chroma_path=tmp_path / "index", scope_enabled=False)
-    folder = tmp_path / "documents"
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory) -> Any:
+    place = tmp_path_factory.mktemp("program")
+    options = {"chroma_path": place / "index", "scope_enabled": False, "answer_log": False}
+    settings = load_settings(_env_file=None, **options)
+    folder = place / "documents"
     folder.mkdir()
     (folder / "seals.pdf").write_bytes(pdf("The fee for a lost container seal is 25 SGD for each seal."))
     (folder / "secret.md").write_text(MARGINS)

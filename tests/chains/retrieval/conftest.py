@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from langchain_classic.retrievers.document_compressors import CrossEncoderReranker
@@ -42,15 +43,29 @@ def document(name: str) -> Document:
     return Document(id=name, page_content=text, metadata=place | labels)
 
 
-@pytest.fixture(params=["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
-    url = request.getfixturevalue("empty_database_url") if request.param == "postgres" else None
-    follower = partial(ChromaFolder, tmp_path / "store", "desk") if request.param == "chroma" else lambda: None
-    index = index_in(open_database(tmp_path / "kb.sqlite3", url, collection="kb"), follower=follower)
+KINDS = ["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)]
+
+
+def make_desk(request: pytest.FixtureRequest, folder: Path) -> Desk:
+    url = request.getfixturevalue("database_url") if request.param == "postgres" else None
+    follower = partial(ChromaFolder, folder / "store", "desk") if request.param == "chroma" else lambda: None
+    index = index_in(open_database(folder / "kb.sqlite3", url, collection=uuid4().hex), follower=follower)
     index.vectors.serves = True
     put(index, {name: document(name) for name in TEXTS})
     passages = index.open()
     return Desk(index, passages, passages)
+
+
+@pytest.fixture(scope="package", params=KINDS)
+def desk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """Return one that no test changes."""
+    return make_desk(request, tmp_path_factory.mktemp("desk"))
+
+
+@pytest.fixture(params=KINDS)
+def fresh_desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
+    """Return one of the test's own."""
+    return make_desk(request, tmp_path)
 
 
 class Overlap(BaseCrossEncoder):

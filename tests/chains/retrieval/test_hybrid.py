@@ -19,10 +19,10 @@ def test_the_order_is_that_of_the_fused_score(desk):
     assert fused == sorted(fused, reverse=True)
 
 
-def test_a_chunk_deleted_a_moment_ago_is_left_out(desk):
-    put(desk.index, {}, stale=["gst"])
+def test_a_chunk_deleted_a_moment_ago_is_left_out(fresh_desk):
+    put(fresh_desk.index, {}, stale=["gst"])
 
-    found = HybridRetriever(store=desk.store, words=desk.words, threshold=0.0).invoke("rate of GST")
+    found = HybridRetriever(store=fresh_desk.store, words=fresh_desk.words, threshold=0.0).invoke("rate of GST")
     assert "gst" not in {one.id for one in found}
     assert len(found) == 5
 

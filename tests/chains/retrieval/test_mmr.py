@@ -5,16 +5,18 @@ from tests.chains.retrieval.conftest import TEXTS
 from tests.indexes import put
 
 
-def store_copies(desk):
+def store_copies(fresh_desk):
     for number in range(3):
         copy = Document(f"The rate of GST is nine percent today {number}.", metadata={"doc_id": f"copy{number}"})
-        put(desk.index, {f"copy{number}": copy})
+        put(fresh_desk.index, {f"copy{number}": copy})
 
 
-def test_repetitions_are_held_back(desk):
-    store_copies(desk)
-    varied = MmrRetriever(store=desk.store, top_k=3, fetch_k=9, threshold=0.0).invoke("the rate of GST nine percent")
-    alike = MmrRetriever(store=desk.store, top_k=3, fetch_k=9, threshold=0.0, weight=1.0).invoke(
+def test_repetitions_are_held_back(fresh_desk):
+    store_copies(fresh_desk)
+    varied = MmrRetriever(store=fresh_desk.store, top_k=3, fetch_k=9, threshold=0.0).invoke(
+        "the rate of GST nine percent"
+    )
+    alike = MmrRetriever(store=fresh_desk.store, top_k=3, fetch_k=9, threshold=0.0, weight=1.0).invoke(
         "the rate of GST nine percent"
     )
 
@@ -24,31 +26,33 @@ def test_repetitions_are_held_back(desk):
     assert near_copies(varied) < near_copies(alike) == 3
 
 
-def test_scores_stay_those_of_the_chunks_though_the_order_is_another(desk):
-    store_copies(desk)
-    found = MmrRetriever(store=desk.store, top_k=5, fetch_k=9, threshold=0.0).invoke("the rate of GST nine percent")
+def test_scores_stay_those_of_the_chunks_though_the_order_is_another(fresh_desk):
+    store_copies(fresh_desk)
+    found = MmrRetriever(store=fresh_desk.store, top_k=5, fetch_k=9, threshold=0.0).invoke(
+        "the rate of GST nine percent"
+    )
 
     scores = [document.metadata["score"] for document in found]
     assert len(set(scores)) > 1
     assert scores != sorted(scores, reverse=True)
 
 
-def test_twice_as_many_are_chosen_from_where_nothing_else_is_said(desk):
+def test_twice_as_many_are_chosen_from_where_nothing_else_is_said(fresh_desk):
     asked = []
 
-    nearest = desk.store.nearest
+    nearest = fresh_desk.store.nearest
 
     def counted(vector, limit, where):
         asked.append(limit)
         return nearest(vector, limit, where)
 
-    desk.store.nearest = counted
-    MmrRetriever(store=desk.store, top_k=2).invoke("rate")
-    MmrRetriever(store=desk.store, top_k=2, fetch_k=5).invoke("rate")
-    MmrRetriever(store=desk.store, top_k=4, fetch_k=2).invoke("rate")
+    fresh_desk.store.nearest = counted
+    MmrRetriever(store=fresh_desk.store, top_k=2).invoke("rate")
+    MmrRetriever(store=fresh_desk.store, top_k=2, fetch_k=5).invoke("rate")
+    MmrRetriever(store=fresh_desk.store, top_k=4, fetch_k=2).invoke("rate")
     assert asked == [4, 5, 4]
 
 
-def test_an_empty_store_gives_nothing(desk):
-    put(desk.index, {}, stale=list(TEXTS))
-    assert MmrRetriever(store=desk.store).invoke("rate") == []
+def test_an_empty_store_gives_nothing(fresh_desk):
+    put(fresh_desk.index, {}, stale=list(TEXTS))
+    assert MmrRetriever(store=fresh_desk.store).invoke("rate") == []

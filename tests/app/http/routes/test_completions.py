@@ -7,8 +7,8 @@ from typing import Any
 import openai
 import pytest
 from langchain_openai import ChatOpenAI
-from openai import AsyncOpenAI, OpenAI
-from pydantic import BaseModel, SecretStr
+from openai import OpenAI
+from pydantic import SecretStr
 
 import prompts
 from app.edge import WITHDRAWN, closest_markdown, markdown_below
@@ -168,13 +168,6 @@ def test_the_closest_passages_are_no_part_of_the_conversation_that_follows():
     assert history_of([said]) == [{"role": "assistant", "content": "Nothing."}]
 
 
-async def test_it_answers_clients_that_await(url):
-    async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
-        told = await client.chat.completions.create(model=MODEL, messages=ASKED)
-
-    assert told.choices[0].message.content == SHOWN
-
-
 def test_the_turns_before_the_question_are_its_history(client, groq):
     before: Any = [
         {"role": "system", "content": "You are a pirate."},
@@ -293,14 +286,6 @@ def test_langchains_chat_model_asks_and_streams(url, groq):
     assert message.usage_metadata["total_tokens"] > 0
     assert any(chunk.usage_metadata for chunk in chunks)
     assert len([chunk for chunk in chunks if chunk.text]) > 1
-
-
-def test_structured_output_by_langchain_is_refused_clearly(url):
-    class Rate(BaseModel):
-        rate: float
-
-    with pytest.raises(openai.BadRequestError, match="response_format is not supported"):
-        langchain_model(url).with_structured_output(Rate, method="json_schema").invoke(QUESTION)
 
 
 def test_a_picture_is_refused_in_words_that_say_what_to_do(client):

@@ -112,11 +112,6 @@ def test_what_can_be_rendered_has_limits(client, body, status):
     assert client.post("/page/render", json=body).status_code == status
 
 
-def test_the_page_is_not_in_the_description(client):
-    described = client.get("/openapi.json").json()["paths"]
-    assert not {"/", "/embed", "/widget.js", "/page/render", "/sign-in", "/api/me"} & set(described)
-
-
 def test_rendering_and_loading_count_towards_no_limit_of_questions(tmp_path):
     with fake_groq() as groq:
         services = small_services(tmp_path, groq, rate_limit="1/hour", max_concurrent_questions=1)

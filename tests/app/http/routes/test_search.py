@@ -10,6 +10,7 @@ from app.http.server import create_app
 from app.wiring import Services
 from app.wiring.checks import findings
 from tests.access import POSTED, QUESTION, bearer, key_entry, serving, settings_over, sources_shown
+from tests.clocks import StoppedClock
 from tests.fakes import FakeGroq, Reply
 from tests.served import QUESTION as RATE
 from tests.served import served, small_services
@@ -114,7 +115,7 @@ def test_health_names_the_retrieval_service_and_asks_it(chat, retrieval):
 
 def test_a_retrieval_service_that_is_away_is_a_503_and_the_service_not_ready(chat):
     away = chat.replace(retrieval_url="http://127.0.0.1:1")
-    with serving(away) as url:
+    with serving(away, clock=StoppedClock()) as url:  # What is asked again is asked at once.
         asked = httpx.post(f"{url}/api/query", json=POSTED, timeout=30)
         ready = httpx.get(f"{url}/health/ready", timeout=30)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.wings.sources import plugin
 from app.wiring import Services
 from chains.errors import IngestionError
 from tests.remote import counts, ids, services_over
@@ -21,6 +22,11 @@ def site() -> Iterator[Website]:
             "/gold?page=2", "<h1>Gold</h1><p>Gold is free.<a href='http://elsewhere.example/'>x</a><a href=/>y</a>"
         )
         yield site
+
+
+@pytest.fixture(autouse=True)
+def _without_a_pause_between_two_requests(monkeypatch) -> None:
+    monkeypatch.setattr(plugin, "DELAY_S", 0.01)
 
 
 @pytest.fixture

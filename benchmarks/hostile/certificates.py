@@ -1,103 +1,19 @@
-"""Harm certificates, and count what `waypoint verify` accepts: `python -m benchmarks.proof`.
+"""False certificates: a sentence is harmed, and the hash made to fit; the sentences and the documents have to tell."""
 
-Certificates are of the questions of evals/questions.jsonl, answered offline from the sample corpus, and of the same
-answers with each sentence reworded (small words left out, clauses in another order), as a language model rewords them.
-Each harmed certificate is sealed again, so that its hash fits: the sentences and the documents have to tell.
-"""
-
-import copy
-import json
 import random
 import re
-import tempfile
-import time
-from collections import Counter
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from statistics import median
+from collections.abc import Callable
 from typing import Any
 
-from app.wings.knowledge.certificate import certificate
-from app.wings.knowledge.verification import Document, heading_of, proving_rule, seal, verify
 from app.wiring import sample_corpus
-from benchmarks.offline import QUESTIONS, offline, report
-from evals.questions import read_questions
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-zA-Z]{2,}\b")
 VERB = re.compile(r"\b(?:is|are|must|needs?|can|may)\b")
-SMALL = re.compile(r"\b(?:the|a|an|also|that|already) ")
 
 Certificate = dict[str, Any]
 Harm = Callable[[Certificate, dict[str, Any], random.Random], bool]
 """Harms a sentence of a certificate in place; returns whether there was something to harm."""
-
-
-def main() -> None:
-    """Make, harm and verify certificates; print the table, and keep it in docs/figures.json."""
-    rng = random.Random(7)  # noqa: S311 - reproducible, not secret.
-    with tempfile.TemporaryDirectory() as place:
-        made, costs, sizes = answered(Path(place))
-    both = {"quoted": made, "reworded": [reworded(one) for one in made]}
-    rows: list[tuple[Any, ...]] = []
-    for kind, certificates in both.items():
-        own = Counter(_word(one) for item in certificates for one in verify(item, read))
-        rows += [(kind, f"own sentences {word}", number, "") for word, number in sorted(own.items())]
-        for name, harm in HARMS.items():
-            tried, accepted = harmed(certificates, harm, rng)
-            rows.append((kind, name, tried, accepted))
-    tried, accepted = (sum(row[place] for row in rows if row[3] != "") for place in (2, 3))
-    values: dict[str, Any] = {"ms": round(median(costs), 1), "kB": round(median(sizes), 1)}
-    values |= {"harmed": tried, "accepted": accepted}
-    report("proof", ["answers", "what", "number", "accepted"], rows, **values)
-    print(f"accepted: {accepted} of {tried} ({100 * accepted / tried:.2f} %)")
-
-
-def answered(place: Path) -> tuple[list[Certificate], list[float], list[float]]:
-    """Return the certificates of the answers, what each costs in ms, and its size in kB."""
-    services = offline(place)
-    made, costs, sizes = [], [], []
-    for row in read_questions(QUESTIONS):
-        answer = services.chain.invoke({"question": row.question, "history": [*row.history]})
-        started = time.perf_counter()
-        one = dict(certificate(answer, services))
-        costs.append(1000 * (time.perf_counter() - started))
-        if answer["outcome"] == "answered":
-            made.append(one)
-            sizes.append(len(json.dumps(one, ensure_ascii=False).encode()) / 1000)
-    return made, costs, sizes
-
-
-def read(source: Mapping[str, Any]) -> Document | None:
-    """Return a document of the sample corpus."""
-    file = sample_corpus() / str(source["file"])
-    return Document(file.read_bytes()) if file.is_file() else None
-
-
-def reworded(original: Certificate) -> Certificate:
-    """Return the certificate with each sentence in other words, and the rule that then proves it."""
-    changed = copy.deepcopy(original)
-    for sentence in changed["sentences"]:
-        first, comma, rest = SMALL.sub("", sentence["says"]).rstrip(". ").partition(", ")
-        says = f"{rest}{comma}{first}."
-        _say(changed, sentence, says)
-        for source in sentence["sources"]:
-            source["rule"] = proving_rule(says, source["quote"], heading_of(source))
-    return seal(changed)
-
-
-def harmed(certificates: list[Certificate], harm: Harm, rng: random.Random) -> tuple[int, int]:
-    """Return how many proven sentences were harmed, and how many of them were still accepted."""
-    tried = accepted = 0
-    for original in certificates:
-        for place, sentence in enumerate(original["sentences"]):
-            if not any(source["rule"] for source in sentence["sources"]):
-                continue
-            changed = copy.deepcopy(original)
-            if harm(changed, changed["sentences"][place], rng):
-                tried += 1
-                accepted += not any(verdict.failure for verdict in verify(seal(changed), read))
-    return tried, accepted
 
 
 def _say(changed: Certificate, sentence: dict[str, Any], says: str) -> None:
@@ -212,11 +128,3 @@ HARMS: dict[str, Harm] = {
     "a false sentence, its words in the table's head": _invented("table_head"),
     "a false sentence in brackets": answer_bracketed,
 }
-
-
-def _word(verdict: Any) -> str:
-    return "that fail" if verdict.failure else f"proven: {verdict.rule}" if verdict.rule else "unproven"
-
-
-if __name__ == "__main__":
-    main()
