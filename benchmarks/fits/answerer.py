@@ -163,7 +163,8 @@ def _untrained(rows: Sequence[Example]) -> Ranker:
     values[:, FEATURES.index(AHEAD)] = np.linspace(0, 1, len(values))
     means, scales = np.nanmean(values, axis=0), np.maximum(np.nanstd(values, axis=0), LEAST_SCALE)
     features = {
-        name: Feature(float(mean), float(scale)) for name, mean, scale in zip(FEATURES, means, scales, strict=True)
+        name: Feature(_rounded(mean), _rounded(scale))
+        for name, mean, scale in zip(FEATURES, means, scales, strict=True)
     }
     corpora = len({row.corpus for row in rows})
     return Ranker(features, 0.0, THRESHOLD, f"{len(rows)} questions on {corpora} corpora")
@@ -171,10 +172,14 @@ def _untrained(rows: Sequence[Example]) -> Ranker:
 
 def _with_weights(ranker: Ranker, ranks: Numbers, answers: Numbers, intercept: float) -> Ranker:
     features = {
-        name: replace(feature, ranks=float(ranks[n]), answers=float(answers[n]))
+        name: replace(feature, ranks=_rounded(ranks[n]), answers=_rounded(answers[n]))
         for n, (name, feature) in enumerate(ranker.features.items())
     }
-    return replace(ranker, features=features, intercept=intercept)
+    return replace(ranker, features=features, intercept=_rounded(intercept))
+
+
+def _rounded(number: float) -> float:
+    return round(float(number), 4)
 
 
 def _balanced(corpora: Sequence[str]) -> Numbers:

@@ -27,7 +27,7 @@ from chains.citations.references import (
     bibliography,
     candidates,
     numbered_sources,
-    read_footnotes,
+    read_notes,
     read_numbers,
     read_references,
     reference_to,
@@ -197,7 +197,7 @@ class CiteSources:
             answer = raw if bibliography(raw, shown) else rewrite(raw, TitledMarkers(shown, link_labels(raw)))
             return answer, *read_references(answer, shown)
         answer, cited = number_markers(raw, numbered_sources(raw, shown))
-        references, notes = read_footnotes(answer, shown)
+        references, notes = read_notes(answer, shown)
         notes += [(note.start, note.end) for note in bibliography(answer, shown)]
         references += [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]
         return answer, references, notes

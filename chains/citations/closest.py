@@ -37,7 +37,7 @@ def closest_passages(question: str, passages: Sequence[Passage]) -> list[Closest
     rarity = np.log((len(evidence) + 1) / (np.array(held) + 0.5))
     weights = np.asarray(np.array([word.weight for word in words]) * (_LEAST_RARITY + rarity), dtype=np.float32)
     return [
-        _closest(passage, one, _best(question, words, weights, one))
+        _closest(passage, one, *_best(question, words, weights, one))
         for passage, one in zip(passages[:MOST], evidence, strict=False)
     ]
 
@@ -61,14 +61,12 @@ def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassa
     return closest_passages(state.get("search_query") or state["question"], passages)
 
 
-def _best(
-    question: str, words: Sequence[Token], weights: NDArray[np.float32], evidence: Evidence
-) -> tuple[int, bool] | None:
-    """Return the place of the statement that fits best, and whether to mark it; None where the passage has no words."""
+def _best(question: str, words: Sequence[Token], weights: NDArray[np.float32], evidence: Evidence) -> tuple[int, bool]:
+    """Return the place of the statement that fits best, -1 where there is none, and whether to mark it."""
     statements = evidence.statements
     said = [place for place, statement in enumerate(statements) if statement.kind in _SAID]
     if not said:
-        return None
+        return -1, False
     headed = np.array([_HEADING if word.key in evidence.heading else 0.0 for word in words], dtype=np.float32)
     strengths = match(words, evidence, None)
     fits = np.maximum(spread(strengths), headed) @ weights
@@ -102,26 +100,22 @@ def _around(evidence: Evidence, best: int) -> tuple[int, int]:
     return shorten(start, statements[last].end, text, PASSAGE_LIMIT)
 
 
-def _closest(passage: Passage, evidence: Evidence, best: tuple[int, bool] | None) -> ClosestPassage:
-    metadata, text = passage["metadata"], passage["content"]
-    start, end = _around(evidence, best[0]) if best else (0, 0)
-    marked = evidence.statements[best[0]] if best and best[1] else None
+def _closest(passage: Passage, evidence: Evidence, best: int, is_sure: bool) -> ClosestPassage:
+    metadata, text, statements = passage["metadata"], passage["content"], evidence.statements
+    start, end = _around(evidence, best) if best >= 0 else (0, 0)
     table_head = ""
     if text[start:].startswith("|"):
-        table_head = _table_head(evidence, start) or str(metadata.get("table_head") or "")
+        table_head = str(metadata.get("table_head") or "")
+        row = next((one for one in statements if one.start == start and one.kind == "row"), None)
+        heads = [one.words for one in statements if row and one.kind == "head" and one.block == row.block]
+        if row and heads:
+            table_head = "\n".join([heads[0], f"|{'---|' * len(row.cells)}", *heads[1:]])
     return ClosestPassage(
         **place_in(metadata),
         quote=text[start:end],
         start=start,
         end=end,
-        marked=text[marked.start : min(marked.end, end)] if marked else "",
+        marked=text[statements[best].start : min(statements[best].end, end)] if is_sure else "",
         table_head=table_head,
         score=passage["score"],
     )
-
-
-def _table_head(evidence: Evidence, start: int) -> str:
-    """Return the head, in the passage, of the table whose row begins at the place; "" where it has none."""
-    row = next((one for one in evidence.statements if one.start == start and one.kind == "row"), None)
-    heads = [one.words for one in evidence.statements if row and one.kind == "head" and one.block == row.block]
-    return "\n".join([heads[0], f"|{'---|' * len(row.cells)}", *heads[1:]]) if row and heads else ""

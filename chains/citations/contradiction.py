@@ -5,7 +5,7 @@ Two claims contradict each other that have one subject, one measure and one cond
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import chain
 from typing import Final
 
@@ -131,7 +131,7 @@ def _about_others(one: Claim, other: Claim) -> bool:
     if len(places) > 1 and (mine or theirs or not one.about.names | other.about.names):
         return True
     is_alike = one.words == other.words and len(one.words) >= SPECIFIC
-    are_parallel = bool((one.about.title & other.about.title) - IN_NO_TITLE)
+    are_parallel = not (one.about.title & other.about.title) <= IN_NO_TITLE
     return bool(mine and theirs) and (are_parallel or not is_alike)
 
 
@@ -172,7 +172,7 @@ def find_disagreements(
     Both documents are in force in the first pair; one of them no longer is in the second. The question
     counts as well: of two statements that both speak of all that it asks, one may say more than the other.
     """
-    reader = ClaimReader(frozenset(chain.from_iterable(_in_small_letters(one["content"]) for one in shown)))
+    reader = ClaimReader({word.key for one in shown for word in tokens(one["content"]) if word.text[0].islower()})
     said = {word.key for word in tokens(answer)}
     words = tokens(_HOW.sub(" ", question))  # Without what is measured: "how long".
     asked = frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
@@ -180,11 +180,11 @@ def find_disagreements(
     pairs: dict[bool, Disagreement] = {}
     for place, start, end in _cited(citations, shown):
         passage = shown[place]
-        mine = [one for one in claims[place]() if start <= one.start < end and _repeats(said, one)]
+        mine = [one for one in claims[place]() if start <= one.start < end and _is_repeated_in(said, one)]
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
         for rank, other in enumerate(shown) if subjects else ():
             is_same = source_key(other)[0] == source_key(passage)[0]
-            in_force = _are_in_force(passage, other)
+            in_force = all(is_in_force(str(one["metadata"].get("title") or "")) for one in (passage, other))
             if is_same or in_force in pairs or subjects.isdisjoint(evidence_of(other).occurrences):
                 continue
             for rival in claims[rank]():
@@ -192,10 +192,6 @@ def find_disagreements(
                     pairs[in_force] = _with_title(one, passage), _with_title(rival, other)
                     break
     return pairs.get(True), pairs.get(False)
-
-
-def _are_in_force(*passages: Passage) -> bool:
-    return all(is_in_force(str(passage["metadata"].get("title") or "")) for passage in passages)
 
 
 def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[int, int, int]]:
@@ -216,13 +212,8 @@ def _claims(passage: Passage, reader: ClaimReader) -> list[Claim]:
     return list(reader.claims(passage["content"], about, path, str(metadata.get("table_head") or "")))
 
 
-@lru_cache(maxsize=1024)
-def _in_small_letters(text: str) -> frozenset[str]:
-    return frozenset(word.key for word in tokens(text) if word.text[0].islower())
-
-
-def _repeats(said: set[str], claim: Claim) -> bool:
-    """Return whether the answer repeats what the claim gives."""
+def _is_repeated_in(said: set[str], claim: Claim) -> bool:
+    """Return whether the words of an answer repeat what the claim gives."""
     if not isinstance(claim.value, Quantity):
         return bool(claim.value & said)
     return any(word.kind == "number" and word.key in said for word in tokens(claim.written))

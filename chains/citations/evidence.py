@@ -72,11 +72,6 @@ class Asked:
         """The words that a statement may repeat without saying anything: no names, which are other answers."""
         return self.keys - self.names
 
-    def is_echoed_by(self, sentence: str) -> bool:
-        """Return whether the sentence says nothing beyond the question, as "Yes, ..." and its words do."""
-        added = [word for word in tokens(sentence) if word.weight >= CONTENT and word.key not in self.keys]
-        return bool(self.words) and all(word.text.lower() in YES_OR_NO for word in added)
-
 
 NOTHING_ASKED = Asked("", (), frozenset())
 

@@ -111,28 +111,21 @@ _LABEL = re.compile(r"\[([^\[\]\n]{0,300})\]")
 
 def _link_end(answer: str, start: int, end: int, links: Collection[str]) -> int:
     """Return the end of the link or definition that the span is, 0 if it is none."""
-    inner = answer[start + 1 : end - 1]
+    inner, following = answer[start + 1 : end - 1], answer[end : end + 1]
     if (label := _LABEL.match(answer, end)) and not numbers_in(inner) and link_label(label[1] or inner) in links:
         return label.end()
-    if link_label(inner) in links and (not numbers_in(inner) or answer[end : end + 1] == ":"):
-        return end
-    return end if _is_link(answer, start, end) else 0
-
-
-def _is_link(answer: str, start: int, end: int) -> bool:
-    if answer[start - 1 : start] == "!" and answer[end : end + 1] in {"(", "["}:
-        return True
-    if answer[end : end + 1] == ":" and answer[end + 1 : end + 2].isspace():
-        return "://" in answer[end : end + 12]
-    if answer[end : end + 1] != "(":
-        return False
-    limit = min(len(answer), end + LONGEST_LINK)
-    line_end = answer.find("\n", end, limit)
-    closing = answer.find(")", end, limit if line_end < 0 else line_end)
-    if closing < 0:
-        return False
-    destination = parseLinkDestination(answer, end + 1, limit if line_end < 0 else line_end)
-    return destination.ok and answer[destination.pos : destination.pos + 1] in {")", " "}
+    is_link = link_label(inner) in links and (not numbers_in(inner) or following == ":")
+    is_link |= following in {"(", "["} and answer[start - 1 : start] == "!"
+    if following == ":" and answer[end + 1 : end + 2].isspace():
+        is_link |= "://" in answer[end : end + 12]
+    elif following == "(" and not is_link:
+        limit = min(len(answer), end + LONGEST_LINK)
+        line_end = answer.find("\n", end, limit)
+        limit = limit if line_end < 0 else line_end
+        if answer.find(")", end, limit) >= 0:
+            destination = parseLinkDestination(answer, end + 1, limit)
+            is_link = destination.ok and answer[destination.pos : destination.pos + 1] in {")", " "}
+    return end if is_link else 0
 
 
 def _is_other(answer: str, marker: Marker) -> bool:

@@ -70,20 +70,14 @@ class NumberScanner:
         if special is None or special.start() > self._at:
             return self._text(special.start() if special else len(self._held))
         head = special.group()
-        if head in _CLOSING:
-            return self._bracket(final)
-        if head in "`~":
-            return self._ticks(final)
-        return self._text(self._at + 1) if head == "\n" else self._escape(final)
-
-    def _escape(self, final: bool) -> bool:
-        """Pass a backslash on with what it escapes, if that is not a source's number in brackets."""
+        if head in _CLOSING or head in "`~":
+            return self._bracket(final) if head in _CLOSING else self._ticks(final)
         following = self._held[self._at + 1 : self._at + 2]
-        if not following and not final:
-            return False
-        if following == "[":
+        if head == "\\" and following == "[":
             return self._escaped_bracket(final)
-        return self._text(self._at + (1 if following in {"", "\n"} else 2))
+        if head == "\n" or following == "\n" or (final and not following):
+            return self._text(self._at + 1)
+        return bool(following) and self._text(self._at + 2)  # A backslash goes with what it escapes.
 
     def _text(self, end: int) -> bool:
         self._parts.append(self._held[self._at : end])
@@ -187,14 +181,10 @@ class NumberScanner:
             begun = _ADDRESS_BEGUN if defines else _LINK_BEGUN
             if len(self._held) < limit and begun.fullmatch(self._held, end):
                 return None
-        return end if self._is_index(group) else 0
-
-    def _is_index(self, group: str) -> bool:
-        """Return whether a bracket after a word is an index (`arr[0]`) and not a citation (`customs[1]`)."""
-        if not (self._recent[-1].isalnum() or self._recent[-1] == "_"):
-            return False
-        known = all(1 <= number <= self.sources for number in numbers_of(group))
-        return not known or _CODE_NAME.search(self._recent) is not None
+        is_known = all(1 <= number <= self.sources for number in numbers_of(group))
+        is_behind_word = self._recent[-1].isalnum() or self._recent[-1] == "_"
+        is_index = is_behind_word and (not is_known or _CODE_NAME.search(self._recent))  # `arr[0]`, not `customs[1]`.
+        return end if is_index else 0
 
 
 _AUTOLINK = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>")

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -56,22 +56,16 @@ def bibliography(answer: str, shown: Sequence[Passage]) -> list[Note]:
     """
     lines = [(line.start(), line.group()) for line in re.finditer(r"[^\n]+", answer) if line.group().strip()]
     heading = next((place for place in reversed(range(len(lines))) if _HEADING.fullmatch(lines[place][1])), None)
-    if heading is not None:
-        listed = _listed(lines[heading + 1 :], shown)
-    else:
+    first = 0 if heading is None else heading + 1
+    if heading is None:
         first = next((place for place in reversed(range(len(lines))) if not _LINE.fullmatch(lines[place][1])), -1) + 1
-        bracketed = any((found := _LINE.fullmatch(line)) and found[1] for _, line in lines[first:])
-        listed = _listed(lines[first:], shown) if bracketed else []
-    return listed if any(reference.passage for note in listed for reference in note.references) else []
-
-
-def _listed(lines: Sequence[tuple[int, str]], shown: Sequence[Passage]) -> list[Note]:
-    found = [(start, _LINE.fullmatch(line)) for start, line in lines[:MOST_NOTES]]
-    return [
-        _note(start, start + line.end(), line[1] or line[2], line[3], shown)
-        for start, line in found
-        if line is not None
+    found = [(start, line) for start, text in lines[first:] if (line := _LINE.fullmatch(text))]
+    if heading is None and not any(line[1] for _, line in found):
+        return []
+    listed = [
+        _note(start, start + line.end(), line[1] or line[2], line[3], shown) for start, line in found[:MOST_NOTES]
     ]
+    return listed if any(reference.passage for note in listed for reference in note.references) else []
 
 
 def _note(start: int, end: int, label: str, text: str, shown: Sequence[Passage]) -> Note:
@@ -88,44 +82,26 @@ Read = tuple[list[Reference], list[tuple[int, int]]]
 """References, and the ranges of the notes that define them."""
 
 
-def read_notes(answer: str, shown: Sequence[Passage]) -> Read:
-    """Return the references of footnote marks and listed numbers."""
-    notes, listed = footnotes(answer, shown), bibliography(answer, shown)
-    return _read([*notes, *listed], (*_footnote_marks(answer, notes), *_number_marks(answer, listed)))
-
-
-def read_footnotes(answer: str, shown: Sequence[Passage]) -> Read:
-    """Return the references of footnote marks."""
+def read_notes(answer: str, shown: Sequence[Passage], *, listed: Sequence[Note] = ()) -> Read:
+    """Return the references of footnote marks, and of the numbers of `listed` notes."""
     notes = footnotes(answer, shown)
-    return _read(notes, _footnote_marks(answer, notes))
-
-
-def _read(notes: Sequence[Note], found: Iterable[tuple[int, int, Note]]) -> Read:
-    places = [(note.start, note.end) for note in notes]
-    marks = [mark for mark in found if not inside(mark[0], places)]
-    references = [
-        Reference(start, end, named.title, named.section, named.passage, named.section_matched)
-        for start, end, note in marks
-        for named in note.references
-    ]
+    places = [(note.start, note.end) for note in (*notes, *listed)]
+    marks = [mark for mark in _marks(answer, notes, listed) if not inside(mark[0], places)]
+    references = [replace(named, start=start, end=end) for start, end, note in marks for named in note.references]
     return references, sorted({(note.start, note.end) for _, _, note in marks})
 
 
-def _footnote_marks(answer: str, notes: Sequence[Note]) -> Iterator[tuple[int, int, Note]]:
-    by_label = {note.label: note for note in notes}
+def _marks(answer: str, notes: Sequence[Note], listed: Sequence[Note]) -> Iterator[tuple[int, int, Note]]:
+    """Yield where a footnote's mark, or a number of a listed note, stands in the answer."""
+    by_label, by_number = ({note.label: note for note in some} for some in (notes, listed))
     code = code_ranges(answer) if notes else []
     for mark in _MARK.finditer(answer) if notes else ():
         label = _label(mark[1] or mark[2])
         if label in by_label and not inside(mark.start(), code):
             yield mark.start(), mark.end(), by_label[label]
-
-
-def _number_marks(answer: str, notes: Sequence[Note]) -> Iterator[tuple[int, int, Note]]:
-    by_label = {note.label: note for note in notes}
-    for marker in find_markers(answer) if notes else ():
-        for number in numbers_in(marker.inner):
-            if note := by_label.get(str(number)):
-                yield marker.start, marker.end, note
+    for marker in find_markers(answer) if listed else ():
+        numbers = map(str, numbers_in(marker.inner))
+        yield from ((marker.start, marker.end, by_number[number]) for number in numbers if number in by_number)
 
 
 def numbered_sources(raw: str, shown: Sequence[Passage]) -> list[Passage | None]:
@@ -148,7 +124,7 @@ def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Referen
 
     Plain bracketed words are left out.
     """
-    references, notes = read_notes(answer, shown)
+    references, notes = read_notes(answer, shown, listed=bibliography(answer, shown))
     known: dict[str, list[Reference]] = {}
     ambiguous: list[tuple[Marker, list[Passage]]] = []
     read_until = 0

@@ -1,7 +1,7 @@
 """Find the passage that supports a sentence best, how well, and by which words; tell which sentence answers."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
@@ -78,16 +78,20 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         if says_nothing_found(sentence[cut.end() :]) and not says_nothing_found(sentence[: cut.start()]):
             sentence = sentence[: cut.start()]
             break
-    evidence, is_echo = evidence_of(passage), asked.is_echoed_by(sentence)
+    evidence, everything = evidence_of(passage), tokens(sentence)
+    added = {word.text.lower() for word in everything if word.weight >= CONTENT and word.key not in asked.keys}
+    is_echo = bool(asked.words) and added <= YES_OR_NO
     best = support(sentence, evidence, similarity=similarity, asked=NOTHING_ASKED if is_echo else asked)
     if is_echo and best.score < 1:
         return replace(best, score=ECHO * best.score)
-    words = [word for word in tokens(sentence) if word.weight > 0]
+    words = [word for word in everything if word.weight > 0]
     held = evidence.occurrences.keys() | evidence.heading
     is_short = bool(asked.words) and len(words) < FEWEST_WORDS
+    # The passage may speak of another country or carrier than the question, and the statement hide it.
+    theirs, ours = asked.rivals.get(str(passage["metadata"].get("title")), (None, None))
     if (
         any(word.key in asked.names and word.key not in held and not _abbreviates(word, evidence) for word in words)
-        or _is_of_a_rival(words, held, passage, asked)
+        or (theirs is not None and ours not in held and all(word.key != theirs for word in words))
         or _gives_a_figure_to_another_subject(sentence, words, evidence, similarity, asked)
         or (is_short and held.isdisjoint(asked.keys))
     ):
@@ -105,12 +109,6 @@ def _abbreviates(word: Token, evidence: Evidence) -> bool:
         return False
     names = {other.key for statement in evidence.statements for other in statement.tokens if other.kind == "name"}
     return any(name[0] == word.key[0] and word.key[1] in name[1:] for name in names)
-
-
-def _is_of_a_rival(words: Sequence[Token], held: Collection[str], passage: Passage, asked: Asked) -> bool:
-    """Return whether the passage speaks of another country or carrier than the question, and the statement hides it."""
-    theirs, ours = asked.rivals.get(str(passage["metadata"].get("title")), (None, None))
-    return theirs is not None and ours not in held and all(word.key != theirs for word in words)
 
 
 _LIMITS: Final = re.compile(

@@ -54,43 +54,47 @@ class Condense:
         timeout_s: float = 3,
         clock: Clock | None = None,
     ) -> None:
-        self._model = model
-        self._prompt = _template(prompts.load("condense") if prompt is None else prompt, self._asked)
-        self._timeout_s = timeout_s
-        self._clock = clock or SystemClock()
+        self._model, self._timeout_s, self._clock = model, timeout_s, clock or SystemClock()
+        instructions = prompts.load("condense") if prompt is None else prompt
+        try:
+            self._prompt = ChatPromptTemplate([("system", instructions), ("human", self._asked)])
+        except ValueError as error:
+            msg = f"the prompt is not a valid template ({error}); write braces that are text as {{{{ and }}}}"
+            raise ConfigurationError(msg) from error
+        if set(self._prompt.input_variables) != {"conversation", "question"}:
+            msg = "the prompt needs {conversation} and no other variable"
+            raise ConfigurationError(msg)
 
     def invoke(self, question: str, turns: Sequence[Turn], config: RunnableConfig | None = None) -> str | None:
         """Return the question that stands alone; None where the model gave none in time."""
-        deadline, reply = self._deadline(), None
+        deadline, reply = Deadline(self._timeout_s, self._clock), None
         with _failures_logged():
             messages, own = self._messages(question, turns), within(deadline, config)
             reply = call_in_time([deadline], self._model.invoke, messages, own)
-        return self._usable(reply.text, question, turns) if reply else None
+        return self.usable(reply.text, question, turns) if reply else None
 
     async def ainvoke(self, question: str, turns: Sequence[Turn], config: RunnableConfig | None = None) -> str | None:
         """Return the same without blocking the event loop."""
-        deadline, reply = self._deadline(), None
+        deadline, reply = Deadline(self._timeout_s, self._clock), None
         with _failures_logged():
             async with time_limit([deadline]):
                 reply = await self._model.ainvoke(self._messages(question, turns), within(deadline, config))
-        return self._usable(reply.text, question, turns) if reply else None
-
-    def _usable(self, reply: str, question: str, turns: Sequence[Turn]) -> str | None:
-        return usable(reply, question, turns)
-
-    def _deadline(self) -> Deadline:
-        return Deadline(self._timeout_s, self._clock)
+        return self.usable(reply.text, question, turns) if reply else None
 
     def _messages(self, question: str, turns: Sequence[Turn]) -> list[BaseMessage]:
         said = "\n".join(f"{turn.role}: {_shown(turn)}" for turn in turns[-MOST_TURNS:])
         return self._prompt.format_messages(conversation=said, question=question)
 
-
-def usable(reply: str, question: str, turns: Sequence[Turn]) -> str | None:
-    """Return the reply without blanks and quotation marks; None where it is empty, overlong or off-topic."""
-    text = question_in(reply)
-    said = " ".join([*(turn.text for turn in turns), question])
-    return text if text and _is_about(text, said) else None
+    def usable(self, reply: str, question: str, turns: Sequence[Turn]) -> str | None:
+        """Return the reply as a question; None unless some term was said, with a slip of the pen or as initials."""
+        text = question_in(reply)
+        said = " ".join([*(turn.text for turn in turns), question])
+        known, words = {term.key for term in terms(said)}, plain_words(said)
+        initials = "".join(word[0] for word in plain_words(text or ""))
+        is_about = any(len(word) > 1 and word in initials for word in words) or any(
+            term.key in known or get_close_matches(term.text.lower(), words, 1, NEAR) for term in terms(text or "")
+        )
+        return text if is_about else None
 
 
 def question_in(reply: str) -> str | None:
@@ -99,16 +103,6 @@ def question_in(reply: str) -> str | None:
     # An answer has several lines, or markers.
     is_answer = len(text) > LONGEST_REPLY or "\n" in text or without_markers(text) != text
     return None if is_answer else text or None
-
-
-def _is_about(text: str, said: str) -> bool:
-    """Return whether some term was said before, with a typing error perhaps, or as an abbreviation."""
-    found = terms(text)
-    known, words = {term.key for term in terms(said)}, plain_words(said)
-    if any(term.key in known or get_close_matches(term.text.lower(), words, 1, NEAR) for term in found):
-        return True
-    initials = "".join(word[0] for word in plain_words(text))
-    return any(len(word) > 1 and word in initials for word in words)
 
 
 def _shown(turn: Turn) -> str:
@@ -122,15 +116,3 @@ def _failures_logged() -> Any:
         yield
     except Exception as error:  # Any model may be handed in, and none of its errors may cost the answer.
         log.warning("reformulation_failed", error=type(error).__name__)
-
-
-def _template(prompt: str, asked: str) -> ChatPromptTemplate:
-    try:
-        template = ChatPromptTemplate([("system", prompt), ("human", asked)])
-    except ValueError as error:
-        msg = f"the prompt is not a valid template ({error}); write braces that are text as {{{{ and }}}}"
-        raise ConfigurationError(msg) from error
-    if set(template.input_variables) != {"conversation", "question"}:
-        msg = "the prompt needs {conversation} and no other variable"
-        raise ConfigurationError(msg)
-    return template

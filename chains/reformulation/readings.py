@@ -36,7 +36,10 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     """
     own = _words(question)
     alone = find(question)
-    if not own or not alone or (_score(alone[0]) < NEAR and not _is_headed(alone[0], own)):
+    if not own or not alone:
+        return False
+    is_headed = _missing(own, {**alone[0], "content": ""}, headings=("section",)) < len(own)
+    if _score(alone[0]) < NEAR and not is_headed:
         return False
     missing, together = _missing(own, alone[0]), next(iter(find(leaned)), None)
     if together is None or 2 * missing > len(own):
@@ -62,10 +65,6 @@ def _score(passage: Passage) -> float:
 def _words(text: str, *shapes: Shape) -> set[str]:
     told = (term for term in terms(text) if not term.light and (not shapes or term.shape in shapes))
     return {term.text.lower() for term in told} - MEASURES
-
-
-def _is_headed(passage: Passage, words: set[str]) -> bool:
-    return _missing(words, {**passage, "content": ""}, headings=("section",)) < len(words)
 
 
 def _missing(words: set[str], passage: Passage, headings: Sequence[str] = HEADINGS) -> int:

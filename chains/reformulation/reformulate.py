@@ -75,12 +75,12 @@ class Reformulate(Runnable[Question, Reformulated]):
         """
         question, turns, found = self._by_rule(input, config)
         if self._is_foreign and not _is_redirected(input, found) and self._is_foreign(question, config):
-            translation = self._translate.invoke(question, turns, config) if self._translate else None
-            if translation:
+            if self._translate and (translation := self._translate.invoke(question, turns, config)):
                 return self._translated(input, translation, config)
             found = {**found, "foreign": True}
         if self._condense and not self._is_settled(input, question, turns, found):
-            return _with_query(found, self._condense.invoke(question, turns, config))
+            query = self._condense.invoke(question, turns, config)
+            return {**found, "search_query": query or found["search_query"]}
         return found
 
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
@@ -90,12 +90,12 @@ class Reformulate(Runnable[Question, Reformulated]):
         else:
             question, turns, found = self._by_rule(input, config)
         if self._is_foreign and not _is_redirected(input, found) and await self._is_foreign.acall(question, config):
-            translation = await self._translate.ainvoke(question, turns, config) if self._translate else None
-            if translation:
+            if self._translate and (translation := await self._translate.ainvoke(question, turns, config)):
                 return self._translated(input, translation, config)
             found = {**found, "foreign": True}
         if self._condense and not self._is_settled(input, question, turns, found):
-            return _with_query(found, await self._condense.ainvoke(question, turns, config))
+            query = await self._condense.ainvoke(question, turns, config)
+            return {**found, "search_query": query or found["search_query"]}
         return found
 
     def _translated(self, state: Question, translation: str, config: RunnableConfig | None) -> Reformulated:
@@ -113,7 +113,14 @@ class Reformulate(Runnable[Question, Reformulated]):
 
     def _by_rule(self, state: Question, config: RunnableConfig | None) -> tuple[str, list[Turn], Reformulated]:
         question, turns = question_of(state), turns_of(state.get("history"))
-        redirect, parts = self._redirect(question, turns, state.get("language")), split_questions(question)
+        redirect, parts = None, split_questions(question)
+        if kind := small_talk(question):
+            redirect = Redirect(intent=SMALL_TALK, text=self._text(kind))
+        elif not turns and lacks_subject(question):
+            text = translated(self._text("question_back"), state.get("language"), self._translations)
+            pronoun = first_pronoun(question)
+            missing = pronoun.group() if pronoun else question
+            redirect = Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", f"“{missing}”"))
         if len(parts) > 1 and redirect is None:
             return question, turns, Reformulated(search_query=question, scope=None, parts=self._parts(parts, turns))
         find = partial(self._find, config) if self._find else None
@@ -132,16 +139,6 @@ class Reformulate(Runnable[Question, Reformulated]):
             before.append(Turn("user", asked))
         return found
 
-    def _redirect(self, question: str, turns: Sequence[Turn], language: str | None) -> Redirect | None:
-        if kind := small_talk(question):
-            return Redirect(intent=SMALL_TALK, text=self._text(kind))
-        if not turns and lacks_subject(question):
-            text = translated(self._text("question_back"), language, self._translations)
-            pronoun = first_pronoun(question)
-            missing = pronoun.group() if pronoun else question
-            return Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", f"“{missing}”"))
-        return None
-
 
 def verbatim(state: Question) -> Reformulated:
     """Search for the question as it is.
@@ -155,7 +152,3 @@ def verbatim(state: Question) -> Reformulated:
 
 def _is_redirected(state: Question, found: Reformulated) -> bool:
     return is_blocked(state) or found["scope"] is not None
-
-
-def _with_query(found: Reformulated, query: str | None) -> Reformulated:
-    return {**found, "search_query": query or found["search_query"]}

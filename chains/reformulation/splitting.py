@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from chains.reformulation.terms import is_small_talk, terms
-from chains.text.sentences import sentence_bounds
+from chains.text.statements import sentence_bounds
 from chains.text.words import word_set
 
 MOST_PARTS: Final = 6
@@ -87,16 +87,13 @@ class Part(NamedTuple):
     joined: bool = False
 
 
-class _Sentence(NamedTuple):
-    text: str
-    listed: bool
-
-
 def split_questions(message: str) -> tuple[Part, ...]:
     """Return the questions of a message in their order; a single question without what only makes it polite."""
     body, found = _read(message)
-    if len(found) < len(("one", "another")):
-        return (Part(_without_request(body)),)
+    if len(found) <= 1:
+        request = _REQUEST.match(body)  # "Please let us know" says nothing where a question follows.
+        is_polite = request and _QUESTION.match(body, request.end())
+        return (Part(body[request.end() :].strip() if request and is_polite else body),)
     rest = found[MOST_PARTS - 1 :]
     last = Part(" ".join(part.asked for part in rest), rest[0].context) if rest else None
     return (*found[: MOST_PARTS - 1], *([last] if last else []))
@@ -112,8 +109,8 @@ def _read(message: str) -> tuple[str, list[Part]]:
     """Return what a message says beside courtesies, and its questions."""
     body = _body(message)
     sentences = list(_sentences(body))
-    telling = [one for one in sentences if not _is_courtesy(one.text)]
-    said = " ".join(one.text for one in telling) if 0 < len(telling) < len(sentences) else body
+    telling = [(text, listed) for text, listed in sentences if not _is_courtesy(text)]
+    said = " ".join(text for text, _ in telling) if 0 < len(telling) < len(sentences) else body
     return said, _parts(telling)
 
 
@@ -139,17 +136,17 @@ def _is_short(line: str) -> bool:
     return len(_WORD.findall(line)) <= _LONGEST_GREETING and "?" not in line
 
 
-def _sentences(text: str) -> Iterator[_Sentence]:
-    """Yield the sentences; who begins a message with a small letter begins sentences with one."""
+def _sentences(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each sentence, and whether it is listed; who begins with a small letter begins sentences with one."""
     small = text.lower() if text[:1].islower() and len(text.lower()) == len(text) else text
     for start, end in sentence_bounds(small):
         listed = bool(_ITEM.search(text, max(0, start - 6), start))
         for sentence in _QUESTION_END.split(text[start:end]):
             if sentence.strip():
-                yield _Sentence(" ".join(sentence.split()), listed)
+                yield " ".join(sentence.split()), listed
 
 
-def _parts(sentences: Sequence[_Sentence]) -> list[Part]:
+def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
     """Return the questions, each with the statements that it is asked on."""
     found: list[Part] = []
     leading, statements, announced, asked_before = list[str](), list[str](), False, False
@@ -163,8 +160,9 @@ def _parts(sentences: Sequence[_Sentence]) -> list[Part]:
             leading = leading or statements
             asked_before = True
             for place, clause in enumerate(_clauses(sentence)):
-                context, joined = _context(clause, leading, statements), place > 0 and not _has_name(clause)
-                found.append(Part(_bare(clause), context, joined))
+                context = _context(clause, leading, statements)
+                names = any(term.shape in {"acronym", "name"} for term in terms(clause))
+                found.append(Part(_bare(clause), context, joined=place > 0 and not names))
         else:
             if asked_before:
                 statements, asked_before = [], False
@@ -210,12 +208,6 @@ def _bare(clause: str) -> str:
     return clause[request.end() :].strip(" ,:") if request else clause
 
 
-def _without_request(body: str) -> str:
-    """Return a message without "please let us know" where a question follows."""
-    request = _REQUEST.match(body)
-    return body[request.end() :].strip() if request and _QUESTION.match(body, request.end()) else body
-
-
 def _context(asked: str, leading: Sequence[str], statements: Sequence[str]) -> str:
     """Return the statements that a question is asked on: those before it, or the first ones of the message.
 
@@ -230,10 +222,6 @@ def _context(asked: str, leading: Sequence[str], statements: Sequence[str]) -> s
     return max(
         (text for text in told if len(text) <= CONTEXT_CHARACTERS), key=len, default=told[0][:CONTEXT_CHARACTERS]
     )
-
-
-def _has_name(clause: str) -> bool:
-    return any(term.shape in {"acronym", "name"} for term in terms(clause))
 
 
 def _names(statements: Sequence[str]) -> set[str]:

@@ -58,7 +58,8 @@ def leaning(question: str) -> Leaning | None:
         return None
     if CORRECTION.match(question):
         return "fragment"
-    if not _asks(question) and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
+    asks = not ASKING.isdisjoint(plain_words(ABOUT.sub("", question, count=1)))
+    if not asks and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
         return "fragment"
     return "whole" if _has_gap(question, named) else None
 
@@ -69,15 +70,13 @@ def lacks_subject(question: str) -> bool:
     return not named and bool(plain_words(question))
 
 
-def _asks(question: str) -> bool:
-    about = ABOUT.match(question)
-    return not ASKING.isdisjoint(plain_words(question[about.end() :] if about else question))
-
-
 def _has_gap(question: str, named: Sequence[Term]) -> bool:
     """Return whether a whole question does not say what it is about."""
-    if pronoun := first_pronoun(question):
-        return len(named) <= PRONOUN_TERMS and not _is_bound(pronoun, question, named)
+    if pronoun := first_pronoun(question):  # It may stand for something that the question itself names before it.
+        before = [term for term in named if term.start < pronoun.start()]
+        clause = max(question.rfind(mark, 0, pronoun.start()) for mark in CLAUSE_ENDS)
+        is_bound = len(before) >= ANTECEDENTS or any(term.start < clause for term in before)
+        return len(named) <= PRONOUN_TERMS and not is_bound
     if any(term.shape != "word" for term in named):
         return False
     if OPENING.match(question):
@@ -93,13 +92,6 @@ def first_pronoun(question: str) -> re.Match[str] | None:
     # In capitals it is a name.
     words = (word for word in _WORD.finditer(question) if len(word.group()) == 1 or not word.group().isupper())
     return next((word for word in words if word.group().lower() in PRONOUNS), None)
-
-
-def _is_bound(pronoun: re.Match[str], question: str, named: Sequence[Term]) -> bool:
-    """Return whether a pronoun stands for something that the question itself names before it."""
-    before = [term for term in named if term.start < pronoun.start()]
-    clause = max(question.rfind(mark, 0, pronoun.start()) for mark in CLAUSE_ENDS)
-    return len(before) >= ANTECEDENTS or any(term.start < clause for term in before)
 
 
 # Older turns say nothing of today's question.
@@ -144,7 +136,8 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
     if how is None:
         leaned = _with_names(asked, before)
     else:
-        base = _base(asked, before)
+        keys = {term.key for term in terms(asked)}  # An older question goes on that is named again.
+        base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), before[-1])
         leaned = _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
     if find is None or leaned == asked or has_gap(asked):
         return leaned
@@ -171,25 +164,12 @@ def _with_names(question: str, before: Sequence[str]) -> str:
     return " ".join([question.rstrip(" ?.!"), *names]) if names else question
 
 
-def _base(question: str, before: Sequence[str]) -> str:
-    """Return the question to go on from: the last one, or an older one that the question names again."""
-    keys = {term.key for term in terms(question)}
-    shared = (text for text in reversed(before) if keys & {term.key for term in terms(text)})
-    return next(shared, before[-1])
-
-
 def completed(question: str, base: str) -> str:
-    """Return the question with the terms of the one before that it lacks."""
-    known = {term.key for term in terms(question)}
-    carried = dict.fromkeys(term.text for term in _subject(base) if term.key not in known)
-    return " ".join([question, *carried])
-
-
-def _subject(base: str) -> list[Term]:
-    """Return the terms that a question is about; a light word is one where it stands beside a name: Form D."""
-    found = terms(base)
+    """Return the question with the terms of the one before that it lacks; a light word counts beside a name: Form D."""
+    known, found = {term.key for term in terms(question)}, terms(base)
     beside = {place + step for place, term in enumerate(found) if term.shape == "acronym" for step in (-1, 1)}
-    return [term for place, term in enumerate(found) if not term.light or place in beside]
+    subject = (term for place, term in enumerate(found) if not term.light or place in beside)
+    return " ".join([question, *dict.fromkeys(term.text for term in subject if term.key not in known)])
 
 
 def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
@@ -201,22 +181,16 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
     if not new or len(new) > MOST_RENAMED:
         return completed(fragment, base)
     words = fragment[new[0].start : new[-1].end]
-    taken_back = [term for term in old if term.key in denied]
-    renamed = (place for term in new if (place := _renamed(term, old, similarity)) is not None)
-    place = next(iter(taken_back), None) or next(renamed, None)
-    if place is None:
+    replaced = [term for term in old if term.key in denied]
+    for term in new if old else ():
+        cosines = [0.0] * len(old)
+        if similarity is not None:
+            cosines = similarity([term.text.lower()], [other.text.lower() for other in old])[0].tolist()
+        best, at = max((_likeness(term, other, cosines[at]), at) for at, other in enumerate(old))
+        replaced += [old[at]] if best > 0 else []
+    if not replaced:
         return f"{base.rstrip(' ?.!')} {words}"
-    return base[: place.start] + words + base[place.end :]
-
-
-def _renamed(new: Term, before: Sequence[Term], similarity: WordSimilarity | None) -> Term | None:
-    """Return the term that the new one takes the place of; None where it only adds to them."""
-    cosines = [0.0] * len(before)
-    if similarity is not None and before:
-        cosines = similarity([new.text.lower()], [term.text.lower() for term in before])[0].tolist()
-    rated = [(_likeness(new, term, cosines[place]), place) for place, term in enumerate(before)]
-    best, place = max(rated, default=(0.0, 0))
-    return before[place] if best > 0 else None
+    return base[: replaced[0].start] + words + base[replaced[0].end :]
 
 
 def _likeness(new: Term, term: Term, cosine: float) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from chains.text.tokens import Token, tokens
+from chains.text.tokens import tokens
 from chains.text.words import STOP_WORDS, word_set
 
 PRONOUNS: Final = word_set(
@@ -161,23 +161,13 @@ def terms(text: str) -> tuple[Term, ...]:
 def _terms(text: str) -> Iterator[Term]:
     whole = {place: match for match in _WHOLE.finditer(text) for place in range(match.start(), match.end())}
     for token in tokens(text):
-        if _names(token):
+        is_acronym = token.text.isupper() and token.text not in {"A", "I"}
+        if is_acronym or (token.kind != "stop" and token.text.lower() not in GRAMMAR):
             match = whole.get(token.start)
             written = match.group() if match else token.text
             before = _BEFORE.search(text, 0, token.start)
             preposition = before[1].lower() if before and before[1].lower() in PREPOSITIONS else ""
-            yield Term(token.key, written, token.start, token.end, _shape(token), token.kind == "light", preposition)
-
-
-def _names(token: Token) -> bool:
-    if token.text.isupper() and token.text not in {"A", "I"}:
-        return True
-    return token.kind != "stop" and token.text.lower() not in GRAMMAR
-
-
-def _shape(token: Token) -> Shape:
-    if token.kind == "number":
-        return "number"
-    if token.text.isupper():
-        return "acronym"
-    return "name" if token.kind == "name" else "word"
+            shape: Shape = "name" if token.kind == "name" else "word"
+            if token.kind == "number" or token.text.isupper():
+                shape = "number" if token.kind == "number" else "acronym"
+            yield Term(token.key, written, token.start, token.end, shape, token.kind == "light", preposition)

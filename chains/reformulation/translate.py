@@ -1,7 +1,7 @@
 """Tell a question in another language than the documents, and ask a language model to put it into English."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import BaseMessage
@@ -19,11 +19,8 @@ from chains.text.words import plain_words
 KNOWN = 0.6
 
 
-class HeldWord(Protocol):
-    """Says whether a document that the asker may see holds a word."""
-
-    def __call__(self, word: str, config: RunnableConfig | None, /) -> bool:
-        """Return whether one does; `config` is that of the question, and may keep documents from it."""
+HeldWord = Callable[[str, RunnableConfig | None], bool]
+"""Says whether a document holds a word that the asker may see; the question's config may keep documents from it."""
 
 
 class Foreign:
@@ -39,23 +36,20 @@ class Foreign:
 
     def __call__(self, question: str, config: RunnableConfig | None = None) -> bool:
         """Return whether it is; fewer than three words may be names."""
-        return not self.reads_english(question) and not self._is_documents_own(question, config)
+        if self.reads_english(question):
+            return False
+        words = _words(question)
+        return sum(self._is_held(word, config) for word in words) < KNOWN * len(words)
 
     async def acall(self, question: str, config: RunnableConfig | None = None) -> bool:
         """Return the same without blocking the event loop."""
-        if self.reads_english(question):
-            return False
-        return not await run_in_executor(config, self._is_documents_own, question, config)
+        return not self.reads_english(question) and await run_in_executor(config, self, question, config)
 
     def reads_english(self, question: str) -> bool:
         """Return whether it may be English."""
         words = _words(question)
         few = len(words) < FEWEST_WORDS and not OTHER_SCRIPT.search(question)
         return few or sum(map(self._is_english, words)) >= KNOWN * len(words)
-
-    def _is_documents_own(self, question: str, config: RunnableConfig | None) -> bool:
-        words = _words(question)
-        return sum(self._is_held(word, config) for word in words) >= KNOWN * len(words)
 
 
 class Translate(Condense):
@@ -81,7 +75,8 @@ class Translate(Condense):
         super().__init__(model, prompt=prompts.load("translate") if prompt is None else prompt, **options)
         self._is_foreign = is_foreign
 
-    def _usable(self, reply: str, question: str, turns: Sequence[Turn]) -> str | None:
+    def usable(self, reply: str, question: str, turns: Sequence[Turn]) -> str | None:
+        """Return the reply as a question; None where it is not in English."""
         text = question_in(reply)
         return text if text and self._is_foreign.reads_english(text) else None
 

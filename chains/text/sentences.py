@@ -1,4 +1,4 @@
-"""Cut text into sentences, list items, headings and table rows."""
+"""Cut text into sentences."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,6 @@ MARKER: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+)*")
 _END: Final = re.compile(r"[.!?][\"”’')\]*_]{0,4}\s{1,8}(?=[^\sa-z])|[\u3002\uff01\uff1f]")
 _END_IN_LOWER_CASE: Final = re.compile(r"[.!?][\"”’')\]*_]{0,4}\s{1,8}(?=\S)|[\u3002\uff01\uff1f]")
 _LAST_WORD: Final = re.compile(r"\S{1,20}\Z")
-_BLOCK_START: Final = re.compile(r"\s{0,12}(?:[-*+•]\s|\d{1,3}[.)]\s|#{1,6}\s|\||>)")
 _ABBREVIATIONS: Final = word_set(
     "approx art ca cf co corp dept dr e.g eg etc fig gov i.e ie inc jr ltd max min mr mrs ms no nos p para pp pte "
     "sec sgt sr st tel vol vs"
@@ -38,27 +37,3 @@ def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator
 def sentences(text: str) -> list[str]:
     cuts = [0, *sentence_ends(text), len(text)]
     return [sentence for left, right in pairwise(cuts) if (sentence := text[left:right].strip())]
-
-
-def sentence_bounds(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of every sentence, list item, heading and table row of a markdown text."""
-    for start, end in _blocks(text):
-        for left, right in pairwise([start, *sentence_ends(text, start, end), end]):
-            marker = MARKER.match(text, left, right)
-            first = marker.end() if marker else left
-            last = first + len(text[first:right].rstrip())
-            if last > first:
-                yield first, last
-
-
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of every run of lines that belong together: a paragraph, or one item, heading or row."""
-    start = end = 0
-    for line in text.splitlines(keepends=True):
-        closes = text[start:end].lstrip()[:1] in {"", "#", "|"}  # Headings, table rows and blank lines do.
-        if start < end and (not line.strip() or _BLOCK_START.match(line) or closes):
-            yield start, end
-            start = end
-        end += len(line)
-    if start < end:
-        yield start, end

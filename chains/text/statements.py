@@ -6,7 +6,7 @@ may begin in the middle of a table, so lines are read here.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -384,6 +384,16 @@ def read_statements(text: str, head: str = "") -> tuple[Statement, ...]:
     for rows in tables.values():
         _spell_ticks(statements, rows)
     return tuple(statements)
+
+
+def sentence_bounds(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of every sentence of a text's statements: an item may hold several."""
+    for statement in read_statements(text):
+        ends = sentence_ends(text, statement.start, statement.end)
+        for left, right in pairwise([statement.start, *ends, statement.end]):
+            words = text[left:right]
+            if words.strip():
+                yield right - len(words.lstrip()), left + len(words.rstrip())
 
 
 def _spell_ticks(statements: list[Statement], rows: Sequence[int]) -> None:

@@ -12,8 +12,10 @@ from app.wings.offline.evidence import VERDICT, Candidate, Evidence
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.ranker import Ranker
 from app.wings.offline.verdict import verdict
+from chains.citations.clashes import is_negation
 from chains.text.asking import LISTED
 from chains.text.letters import escape_brackets, one_line
+from chains.text.tokens import tokens
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
@@ -29,7 +31,6 @@ ALSO: Final = 0.7
 """The share of the best one's probability that a statement beside it has to have."""
 LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
-_NEGATIVE: Final = re.compile(r"\b(?:not|never|without|no)\b|n['’]t\b", re.IGNORECASE)
 _TIE: Final = 0.05
 _FEW: Final = 2
 _FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusion.
@@ -85,7 +86,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         one
         for one, row in ((evidence.statements[row], row) for row in order if not contradicted[row])
         if (probabilities[row] >= ALSO * probability and held[row] >= AS_MUCH * held[best])
-        or (one.statement.kind == "row" and evidence.are_beside(one, first) and held[row] >= held[best] - _TIE)
+        or (one.statement.kind == "row" and one.block == first.block and held[row] >= held[best] - _TIE)
     ]
     sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
     quoted = compose(evidence, list(dict.fromkeys([*sides, *close])), most)
@@ -156,8 +157,7 @@ def compose(evidence: Evidence, ranked: Sequence[Candidate], most: int) -> str:
 def _items(one: Candidate, evidence: Evidence) -> list[str]:
     """Return the statement, or with it the rest of its list, or the rows of its table that say as much."""
     wants, kind = evidence.question.wants, one.statement.kind
-    block = [other for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
-    items = [other.said for other in block]
+    items = [other.said for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
     if kind == "item" and wants & LISTED:
         return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
     if kind == "row" and "list" in wants:
@@ -200,14 +200,10 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
 
 def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
     """Return a statement without the "Yes," that answers the question above it, where the user asks another one."""
-    own, above = VERDICT.match(item), one.statement.above
-    asked, header = evidence.question, evidence.entries[one.entry].header
-    is_same = _is_negative(above) == _is_negative(asked.text) and evidence.asks(f"{header} {above}")
-    if not own or ("verdict" in asked.wants and is_same):
+    rest, above, asked = VERDICT.sub("", item, count=1), one.statement.above, evidence.question
+    is_same = any(map(is_negation, tokens(above))) == any(map(is_negation, tokens(asked.text)))
+    if rest == item or (
+        "verdict" in asked.wants and is_same and evidence.asks(f"{evidence.entries[one.entry].header} {above}")
+    ):
         return item
-    rest = item[own.end() :]
     return rest[:1].upper() + rest[1:]
-
-
-def _is_negative(question: str) -> bool:
-    return bool(_NEGATIVE.search(question))

@@ -35,7 +35,7 @@ NAMED: Final = 0.6
 UNNAMED, LACKING = 0.55, 0.7
 """The most probability without a name or all things of the question, and of a figure without one of these."""
 _LEAST_RARITY: Final = 0.3
-VERDICT: Final = re.compile(r"(?:yes|no)\b[,.:;]?\s*", re.IGNORECASE)
+VERDICT: Final = re.compile(r"^(?:yes|no)\b[,.:;]?\s*", re.IGNORECASE)
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
 # How much each feature tells of a statement before it is embedded.
@@ -54,8 +54,12 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """Return the statement in plain words."""
         return self.statement.said
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """Return its entry, and the list, table or paragraph of it that it belongs to."""
+        return self.entry, self.statement.block
 
 
 class Evidence:
@@ -77,7 +81,13 @@ class Evidence:
     ) -> None:
         self.question, self.entries = question, entries
         self.left = [is_left(entry.header, question.text) for entry in entries]
-        found = [(statement, n) for n, entry in enumerate(entries) for statement in self._quotable(entry)]
+        found = [
+            (statement, n)
+            for n, entry in enumerate(entries)
+            if all(code in entry.header + entry.text for code in question.codes)
+            for statement in entry.statements
+            if "definition" in question.wants or not _is_glossary(statement, entry)
+        ]
         texts = [statement.said for statement, _ in found]
         leads = [statement.announced for statement, _ in found]
         headers = [entry.header for entry in entries]
@@ -88,7 +98,7 @@ class Evidence:
         placed = np.maximum(self._alone, LEAD * self.matcher.rows(leads))
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [Candidate(*one, row) for one, row in zip(found, self.placed, strict=True)]
-        self.weights = self._weigh(self._by_entry(placed))
+        self.weights = self._weigh(placed)
         other_rows, ranges = self._compare_rows()
         self.contradicted = [
             is_other
@@ -101,17 +111,18 @@ class Evidence:
         self.values = self._measure(numbers, scores, ranges)
         self.agreement = np.eye(len(self.statements))
 
-    def _quotable(self, entry: Entry) -> list[Statement]:
-        """Return the statements of an entry that may answer: no glossary for anything but a meaning."""
-        asked = self.question
-        if not all(code in entry.header + entry.text for code in asked.codes):
-            return []
-        return [one for one in entry.statements if "definition" in asked.wants or not _is_glossary(one, entry)]
-
     def _stands_on(self, one: Candidate) -> bool:
-        """Return whether a statement speaks of what the question is asked on: one of its names, or of no country."""
-        named = [name for name in self.question.background if any(self.question.terms[row].named for row in name)]
-        known = [*named, *(name for name in self.question.background if name not in named and self._is_known(name))]
+        """Return whether a statement speaks of what the question is asked on: one of its names, or of no country.
+
+        An abbreviation that no statement holds as it is written is one of the asker's own.
+        """
+        background = self.question.background
+        named = [name for name in background if any(self.question.terms[row].named for row in name)]
+        known = named + [
+            name
+            for name in background
+            if name not in named and any(other.strengths[name].min() >= HEADER for other in self.statements)
+        ]
         if not known or any(self.holds(one, name) for name in known):
             return True
         return bool(named) and not self._names_country(one)
@@ -133,11 +144,7 @@ class Evidence:
                 return True
         return False
 
-    def _is_known(self, name: Sequence[int]) -> bool:
-        """Return whether a statement holds an abbreviation as it is written; else it is one of the asker's own."""
-        return any(one.strengths[name].min() >= HEADER for one in self.statements)
-
-    def _lacking(self, one: Candidate) -> float:
+    def lacking(self, one: Candidate) -> float:
         """Return the share of the things that the question names which a statement lacks."""
         sides = {row for side in self.question.sides for row in side}
         nouns = [row for row, term in enumerate(self.question.terms) if term.carries and row not in sides]
@@ -154,7 +161,7 @@ class Evidence:
         nouns = [row for row, term in enumerate(self.question.terms) if term.carries]
         return sum(bool(held[row] < FIXED) for row in nouns) / len(nouns) if nouns else 0.0
 
-    def _unnamed(self, one: Candidate) -> float:
+    def unnamed(self, one: Candidate) -> float:
         """Return the share of the question's names and figures that a statement lacks; of sides it needs one."""
         asked = self.question
         needed = [name for name in asked.names if name not in asked.sides]
@@ -162,19 +169,11 @@ class Evidence:
         lacked += bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
         return lacked / (len(needed) + bool(asked.sides)) if needed or asked.sides else 0.0
 
-    def holds_all(self, one: Candidate) -> bool:
-        """Return whether a statement lacks nothing that the question names."""
-        return not self._lacking(one) and not self._unnamed(one)
-
     def asks(self, heading: str) -> bool:
         """Return whether a heading holds most of what the question names."""
         held = self.matcher.rows([heading])[0]
         named = [bool(held[row] >= FIXED) for row, term in enumerate(self.question.terms) if term.carries]
         return sum(named) >= MOST_NAMED * len(named)
-
-    def are_beside(self, one: Candidate, other: Candidate) -> bool:
-        """Return whether two statements belong to one list, table or paragraph."""
-        return (one.entry, one.statement.block) == (other.entry, other.statement.block)
 
     def holds(self, one: Candidate, name: Sequence[int]) -> bool:
         """Return whether a statement holds a name, or most of one with several words; its heading and title count."""
@@ -182,15 +181,11 @@ class Evidence:
         weights = self.weights[name]
         return bool(held @ weights >= MOST_OF_NAME * weights.sum())
 
-    def _by_entry(self, rows: Matrix) -> Matrix:
-        """Return the strongest hold on each term in each entry."""
-        found = self._headers.copy()
-        for one, row in zip(self.statements, rows, strict=True):
-            found[one.entry] = np.maximum(found[one.entry], row)
-        return np.asarray(found)
-
-    def _weigh(self, held: Matrix) -> Matrix:
+    def _weigh(self, placed: Matrix) -> Matrix:
         """Return what each term carries, times how rare it is among the entries; a term of none is the rarest."""
+        held = self._headers.copy()
+        for one, row in zip(self.statements, placed, strict=True):
+            held[one.entry] = np.maximum(held[one.entry], row)
         count = (held >= LEAD).sum(axis=0)
         carried = np.array([term.weight for term in self.question.terms])
         return np.asarray(carried * (_LEAST_RARITY + np.log((len(self.entries) + 1) / (count + 0.5))))
@@ -214,7 +209,7 @@ class Evidence:
             "near": self.covered(near),
             "kind": [self._fits(one) for one in self.statements],
             "place": 1 / (1 + numbers),
-            "lacking": [self._lacking(one) for one in self.statements],
+            "lacking": [self.lacking(one) for one in self.statements],
             "absent": np.full(count, self._absent()),
             "range": ranges,
             "score": np.array([known[n] for n in numbers], dtype=np.float64),
@@ -248,7 +243,7 @@ class Evidence:
         tables: dict[tuple[int, int], list[int]] = {}
         for place, one in enumerate(self.statements):
             if one.statement.kind == "row":
-                tables.setdefault((one.entry, one.statement.block), []).append(place)
+                tables.setdefault(one.block, []).append(place)
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
             found = zip(ranged(rows, self.question.quantities), counted(rows, self.question.text), strict=True)
@@ -291,11 +286,7 @@ class Evidence:
     def ceiling(self, row: int) -> float:
         """Return the most that the probability of a statement may be, 0-1, for what it lacks of the question."""
         asked, values = self.question, dict(zip(FEATURES, self.values[row], strict=True))
-        if (
-            self._unnamed(self.statements[row]) > 0
-            or values["lacking"] >= 1
-            or (asked.own and is_measured(asked.wants))
-        ):
+        if self.unnamed(self.statements[row]) > 0 or values["lacking"] >= 1 or (asked.own and is_measured(asked.wants)):
             return UNNAMED
         return LACKING if values["lacking"] > 0 and is_measured(asked.wants) else 1.0
 
@@ -328,15 +319,10 @@ class Evidence:
         """Return whether two statements say the same: in the same words, or one figure where one is asked for."""
         if one is other or repeats(one.text, other.text):
             return True
-        if not is_measured(self.question.wants) or (one.entry, one.statement.block) == (
-            other.entry,
-            other.statement.block,
-        ):
+        if not is_measured(self.question.wants) or one.block == other.block:
             return False
         known = self.question.quantities
-        mine = [
-            figure for figure in one.statement.quantities if not figure.label and not any(map(figure.equals, known))
-        ]
+        mine = [one for one in one.statement.quantities if not one.label and not any(map(one.equals, known))]
         return any(figure.equals(given) for figure in mine for given in other.statement.quantities)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.wings.offline.question import Question, join_initials
 from chains.ports import WordSimilarity
-from chains.text.tokens import MONTHS, Token, fold, tokens
+from chains.text.tokens import MONTHS, fold, tokens
 from chains.text.words import one_error_away, stem, word_list
 
 GLOSSARY: Final = re.compile(r"glossary|abbreviation|acronym|short form|key terms|definitions", re.IGNORECASE)
@@ -53,7 +53,9 @@ def words_of(text: str) -> Words:
         places = (DAYS.index(first), DAYS.index(last))
         keys |= {stem(day): day for day in DAYS[min(places) : max(places) + 1]}
     short = frozenset(word for word in keys.values() if 1 < len(word) <= LONGEST_ACRONYM)
-    return Words(keys, short, _initials(found))
+    runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.
+    initials = ("".join(token.text[0].lower() if token.text[0].isalpha() else " " for token in run) for run in runs)
+    return Words(keys, short, "\n".join(initials))
 
 
 def repeats(text: str, other: str) -> bool:
@@ -61,14 +63,6 @@ def repeats(text: str, other: str) -> bool:
     mine, theirs = (set(words_of(one).keys) for one in (text, other))
     alike = len(mine & theirs) >= SAME * len(mine | theirs)
     return mine <= theirs or (alike and not any(key[0].isdigit() for key in mine ^ theirs))
-
-
-def _initials(found: Sequence[Token]) -> str:
-    """Return the first letters of all words, and on a second line those of the words that are not of grammar."""
-    runs = (found, [token for token in found if token.weight])
-    return "\n".join(
-        "".join(token.text[0].lower() if token.text[0].isalpha() else " " for token in run) for run in runs
-    )
 
 
 class Matcher:
@@ -111,20 +105,19 @@ class Matcher:
 
     def rows(self, texts: Sequence[str]) -> Matrix:
         """Return how strongly each text holds each term, 0-1, shape (texts, terms)."""
-        return np.array([self._strengths(words_of(text)) for text in texts]).reshape(len(texts), len(self._terms))
+        found = np.zeros((len(texts), len(self._terms)))
+        for place, words in enumerate(map(words_of, texts)):
+            if columns := [self._column.get(key, -1) for key in words.keys]:
+                found[place] = self._near[:, columns].max(axis=1)
+            for row in self._short:
+                if self._terms[row].word in words.initials:
+                    found[place, row] = 1.0
+            for letters in (word for word in words.short if word in self._asked):
+                for row, term in enumerate(self._terms):
+                    if term.word[0] in letters and len(term.word) > len(letters):
+                        found[place, row] = max(found[place, row], SPELLED_OUT)
+        return found
 
     def is_asked(self, key: str, least: float = NAME_FLOOR) -> bool:
         """Return whether a word is one of the question's, or as near to one."""
         return bool(self._near[:, self._column.get(key, -1)].max(initial=0.0) >= least)
-
-    def _strengths(self, words: Words) -> Matrix:
-        columns = [self._column.get(key, -1) for key in words.keys]
-        found = self._near[:, columns].max(axis=1) if columns else np.zeros(len(self._terms))
-        for row in self._short:
-            if self._terms[row].word in words.initials:
-                found[row] = 1.0
-        for letters in (word for word in words.short if word in self._asked):
-            for row, term in enumerate(self._terms):
-                if term.word[0] in letters and len(term.word) > len(letters):
-                    found[row] = max(found[row], SPELLED_OUT)
-        return np.asarray(found)

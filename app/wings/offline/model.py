@@ -1,5 +1,6 @@
 """A chat model that needs no network: it quotes sentences of the context, with their citations."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,19 +98,16 @@ class OfflineChatModel(BaseChatModel):
             yield chunk
 
     def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> OfflineAnswer:
-        reply = self._answer(messages)
-        reply = reply._replace(text=reply.worded(self.prompts_folder))
-        for mark in stop or ():
-            reply = reply._replace(text=reply.text.split(mark, 1)[0] if mark else reply.text)
-        return reply
-
-    def _answer(self, messages: Sequence[BaseMessage]) -> OfflineAnswer:
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
-        shown = entries(context or "")
-        parts = _fact(messages, PARTS)
-        if not parts:
-            return self._single(_asked(messages), shown, _fact(messages, SCORES))
-        return together([(part["question"], self._part(part, shown)) for part in parts], self.prompts_folder)
+        shown, parts = entries(context or ""), _fact(messages, PARTS)
+        if parts:
+            reply = together([(part["question"], self._part(part, shown)) for part in parts], self.prompts_folder)
+        else:
+            reply = self._single(_asked(messages), shown, _fact(messages, SCORES))
+        text = reply.worded(self.prompts_folder)
+        for mark in filter(None, stop or ()):
+            text = text.split(mark, 1)[0]
+        return reply._replace(text=text)
 
     def _single(self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None]) -> OfflineAnswer:
         """Answer one question; where that fails, the part of it that asks, with the rest as what it is asked on."""
@@ -181,14 +179,9 @@ def _usage(messages: Sequence[BaseMessage], text: str) -> UsageMetadata:
     return UsageMetadata(input_tokens=asked, output_tokens=written, total_tokens=asked + written)
 
 
-def _words(text: str) -> list[str]:
-    """Split after each space; joined again the words are the text."""
-    return [word + " " for word in text.split(" ")[:-1]] + [text.rsplit(" ", 1)[-1]]
-
-
 def _chunks(messages: Sequence[BaseMessage], reply: OfflineAnswer) -> Iterator[ChatGenerationChunk]:
     """Yield the text word by word; the last chunk, which is empty, carries usage and metadata."""
-    for word in _words(reply.text):
+    for word in re.split(r"(?<= )", reply.text):
         yield ChatGenerationChunk(message=AIMessageChunk(content=word))
     last = AIMessageChunk(
         content="",

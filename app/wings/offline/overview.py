@@ -43,16 +43,10 @@ def overview(question: str, entries: Sequence[Entry]) -> OfflineAnswer | None:
     if form is None:
         return None
     subject = {word.key for word in tokens(_FORM.sub(" ", EDITION.sub(" ", question))) if word.weight}
-    documents = {title: parts for title, parts in _by_title(entries).items() if _is_about(subject, title, parts, form)}
+    parts = {title: [entry for entry in entries if entry.title == title] for title in (one.title for one in entries)}
+    documents = {title: some for title, some in parts.items() if _is_about(subject, title, some, form)}
     lines = list(form(question, documents)) if documents else []
     return OfflineAnswer("\n".join(lines), SURE) if lines else None
-
-
-def _by_title(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
-    documents: dict[str, list[Entry]] = {}
-    for entry in entries:
-        documents.setdefault(entry.title, []).append(entry)
-    return documents
 
 
 def _is_about(subject: set[str], title: str, parts: Sequence[Entry], form: object) -> bool:
@@ -64,22 +58,22 @@ def _is_about(subject: set[str], title: str, parts: Sequence[Entry], form: objec
 def _listed(_question: str, documents: dict[str, list[Entry]]) -> Iterator[str]:
     for parts in list(documents.values())[:MOST_DOCUMENTS]:
         if said := _sayings(parts):
-            yield _item(*said[0])
+            yield _worded(*said[0])
 
 
 def _summarised(question: str, documents: dict[str, list[Entry]]) -> Iterator[str]:
     """Yield the first statement of each section of the document that is named, of several the version in force."""
-    asked = {match[0].casefold() for match in EDITION.finditer(question)}
+    asked = _editions(question)
     fits = sorted(documents, key=lambda title: (not asked <= _editions(title), bool(MARK.search(title))))
-    said = {part: _sayings([part]) for part in documents[fits[0]]}
-    yield from (_item(*some[0]) for some in list(said.values())[:MOST_STATEMENTS] if some)
-    more = [each for some in said.values() for each in some[1:]]
-    yield from (_item(*each) for each in more[: max(0, MOST_STATEMENTS - len(said))])
+    said = [_sayings([part]) for part in documents[fits[0]]]
+    yield from (_worded(*some[0]) for some in said[:MOST_STATEMENTS] if some)
+    more = [each for some in said for each in some[1:]]
+    yield from (_worded(*each) for each in more[: max(0, MOST_STATEMENTS - len(said))])
 
 
 def _changed(question: str, documents: dict[str, list[Entry]]) -> Iterator[str]:
     """Yield what two versions of a document say otherwise, and what the later one adds."""
-    asked = {match[0].casefold() for match in EDITION.finditer(question)}
+    asked = _editions(question)
     titles = [title for title in documents if not asked or asked & _editions(title)]
     series = {title: series_of(title) for title in titles}
     pair = next(([one for one in titles if series[one] == each] for each in series.values() if each), [])
@@ -88,34 +82,29 @@ def _changed(question: str, documents: dict[str, list[Entry]]) -> Iterator[str]:
     older, newer = sorted(pair, key=lambda title: (not MARK.search(title), title))
     before = _sayings(documents[older])
     for entry, statement in _sayings(documents[newer]):
-        near = next((each for each in before if _say_one_thing(each[1], statement)), None)
+        words = _content(statement)
+        alike = ((each, _content(each[1])) for each in before)
+        near = next((each for each, old in alike if len(words & old) >= SAME * max(1, len(words | old))), None)
         if near is None:
-            yield _item(entry, statement)
+            yield _worded(entry, statement)
         elif near[1].letters != statement.letters:
-            yield f"{_item(entry, statement)} Before: {_words(*near)}"
+            yield f"{_worded(entry, statement)} Before: {_worded(*near, sign='')}"
 
 
 _FORMS: Final = {_changed: _COMPARES, _summarised: _SUMMARISES, _listed: _LISTS}
 
 
-def _editions(title: str) -> set[str]:
-    return {match[0].casefold() for match in EDITION.finditer(title)}
+def _editions(text: str) -> set[str]:
+    return {match[0].casefold() for match in EDITION.finditer(text)}
 
 
 def _sayings(parts: Sequence[Entry]) -> list[tuple[Entry, Statement]]:
     return [(part, one) for part in parts for one in part.statements if not one.is_label]
 
 
-def _say_one_thing(one: Statement, other: Statement) -> bool:
-    mine, theirs = (
-        {word.key for word in each.tokens if word.kind != "number" and word.weight} for each in (one, other)
-    )
-    return len(mine & theirs) >= SAME * max(1, len(mine | theirs))
+def _content(statement: Statement) -> set[str]:
+    return {word.key for word in statement.tokens if word.kind != "number" and word.weight}
 
 
-def _item(entry: Entry, statement: Statement) -> str:
-    return f"- {_words(entry, statement)}"
-
-
-def _words(entry: Entry, statement: Statement) -> str:
-    return f"{escape_brackets(statement.said)} {entry.marker}"
+def _worded(entry: Entry, statement: Statement, sign: str = "- ") -> str:
+    return f"{sign}{escape_brackets(statement.said)} {entry.marker}"

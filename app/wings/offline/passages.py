@@ -26,34 +26,18 @@ SHORTEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One retrieved chunk: its header line as it stands, and the markdown below it."""
+    """One retrieved chunk: its header line as it stands, and the markdown below it.
+
+    `marker` is what cites it: its number where the header has one, else the header itself. `section` is the last part
+    of the header, the title where there is none. `statements` are those that may be quoted.
+    """
 
     header: str
     text: str
-
-    @property
-    def marker(self) -> str:
-        """Return what cites the entry: its number where the header has one, else the header itself."""
-        numbered = _HEADER.match(self.header)
-        return (numbered and numbered[1]) or self.header
-
-    @property
-    def section(self) -> str:
-        """Return the last part of the header: the section, or the title where there is none."""
-        numbered = _HEADER.match(self.header)
-        return ((numbered and numbered[2]) or self.header.strip("[]")).rsplit(" > ", 1)[-1]
-
-    @property
-    def title(self) -> str:
-        """Return the title of its document."""
-        numbered = _HEADER.match(self.header)
-        return ((numbered and numbered[2]) or self.header.strip("[]")).split(" > ", 1)[0]
-
-    @property
-    def statements(self) -> list[Statement]:
-        """Return the whole statements that may be quoted: no headings, labels, links, or notes of provenance."""
-        read = read_statements(self.text)
-        return [statement for statement in read if _is_quotable(statement, is_last=statement is read[-1])]
+    marker: str
+    title: str
+    section: str
+    statements: tuple[Statement, ...]
 
 
 def context_of(prompt: str) -> str | None:
@@ -76,7 +60,15 @@ def entries(context: str) -> list[Entry]:
         elif found and not _CONTEXT_FENCE.fullmatch(line):
             found[-1][1].append(line)
         after_blank = not line.strip()
-    return [Entry(header, "\n".join(lines).strip()) for header, lines in found]
+    return [_entry(header, "\n".join(lines).strip()) for header, lines in found]
+
+
+def _entry(header: str, text: str) -> Entry:
+    numbered, read = _HEADER.match(header), read_statements(text)
+    number, place = numbered.groups() if numbered else (None, None)
+    path = (place or header.strip("[]")).split(" > ")
+    statements = tuple(one for one in read if _is_quotable(one, is_last=one is read[-1]))
+    return Entry(header, text, number or header, path[0], path[-1], statements)
 
 
 def is_worked(statement: Statement, section: str) -> bool:
@@ -88,15 +80,11 @@ def is_worked(statement: Statement, section: str) -> bool:
 
 
 def _is_quotable(statement: Statement, *, is_last: bool) -> bool:
-    """Return whether a statement is one, and no half of one: the last of an entry may break off."""
-    said = statement.said
-    if statement.kind not in {"sentence", "item", "row"} or not statement.is_whole or _PROVENANCE.match(said):
+    """Return whether a statement is whole, and no heading, label, link or note of provenance."""
+    said, kind = statement.said, statement.kind
+    if kind not in {"sentence", "item", "row"} or not statement.is_whole or _PROVENANCE.match(said):
         return False
-    if statement.is_label and not statement.lead:
+    if (statement.is_label and not statement.lead) or (kind == "item" and _LINKED.match(statement.words.strip("*_ "))):
         return False
-    if statement.kind == "sentence" and len(_WORDS.findall(said)) < SHORTEST:
-        return False
-    if statement.kind == "item" and _LINKED.match(statement.words.strip("*_ ")):
-        return False
-    breaks_off = is_last and statement.kind == "sentence" and said[-1] not in ".!?)\"'\u201d\u3002"
-    return not breaks_off or ": " in said[:60]
+    breaks_off = is_last and said[-1] not in ".!?)\"'\u201d\u3002" and ": " not in said[:60]
+    return kind != "sentence" or (len(_WORDS.findall(said)) >= SHORTEST and not breaks_off)

@@ -1,7 +1,6 @@
 """Read a question: its terms, what each of them carries, and the kind of answer that it asks for."""
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -137,20 +136,30 @@ def read(text: str, own: str = "") -> Question:
         own: the part of it that asks, where the rest is the statement that it is asked on: an answer may do without
             the words of that, but for its names.
     """
-    joined, own = (_without_supposed(join_initials(_MAY.sub("may", words))) for words in (text, own))
-    content = [token for token in tokens(joined) if token.weight]
-    terms = tuple(_terms(content, trust_capitals=not _is_title(tokens(joined)), trust_acronyms=not joined.isupper()))
+    joined, own = (  # Figures that it supposes go: "since the VAT is 10 %, ...".
+        _PREMISE.sub(lambda premise: _FIGURE.sub("", premise[0]), join_initials(_MAY.sub("may", words)))
+        for words in (text, own)
+    )
+    words = tokens(joined)
+    content = [token for token in words if token.weight]
+    # Capitals say nothing where all letters are, or most words of a longer question begin with one.
+    in_capitals, opening = all(word.text.isupper() for word in words), sum(word.text[0].isupper() for word in words)
+    trusted = not in_capitals and opening <= _TITLE_CASE * max(len(words), _LONG)
+    terms = tuple(_terms(content, trust_capitals=trusted, trust_acronyms=not joined.isupper()))
     names, joint = _names(joined, content, terms)
     asking = {token.key for token in tokens(own or joined)}
     context = [name for name in names if not any(terms[row].key in asking for row in name)]
     names, joint = ([one for one in some if one not in context] for some in (names, joint))
     # A question that names another place is not asked on this one; a figure of the statement is the asker's own.
     background = [] if names else [name for name in context if all(terms[row].capital for row in name)]
-    terms = _mark_context(terms, asking)
+    if any(term.carries for term in terms if term.key in asking):
+        weaker = (term._replace(asks=True, weight=CONTEXT_WORD * term.weight) for term in terms)
+        terms = tuple(term if term.key in asking else other for term, other in zip(terms, weaker, strict=True))
+    wants = kinds(own or joined)
     return Question(
         text=text,
         terms=terms,
-        wants=_wants(own or joined, len(terms)),
+        wants=wants | {"definition"} if _WHAT_IS.search(own or joined) and len(terms) <= _SHORT_SUBJECT else wants,
         codes=frozenset(_CODE.findall(own or joined)),
         names=names,
         background=background,
@@ -161,23 +170,9 @@ def read(text: str, own: str = "") -> Question:
     )
 
 
-def _mark_context(terms: tuple[Term, ...], own: Collection[str]) -> tuple[Term, ...]:
-    """Return the terms, those that do not ask marked where those that do name something."""
-    if not any(term.carries for term in terms if term.key in own):
-        return terms
-    return tuple(
-        term if term.key in own else term._replace(asks=True, weight=CONTEXT_WORD * term.weight) for term in terms
-    )
-
-
 def names_country(text: str) -> bool:
     """Return whether a text names a country."""
     return any(token.key in _COUNTRIES for token in tokens(text))
-
-
-def _without_supposed(text: str) -> str:
-    """Return a question without the figures of what it supposes: "since the VAT is 10 %, ..."."""
-    return _PREMISE.sub(lambda premise: _FIGURE.sub("", premise[0]), text)
 
 
 def join_initials(text: str) -> str:
@@ -219,14 +214,3 @@ def _names(text: str, content: list[Token], terms: tuple[Term, ...]) -> tuple[li
             joint += [one for one in (found[-1], name) if not any(one is other for other in joint)]
         found.append(name)
     return found, joint
-
-
-def _is_title(words: tuple[Token, ...]) -> bool:
-    """Return whether capitals say nothing: all letters are, or most words of a longer question begin with one."""
-    capitals = sum(word.text[0].isupper() for word in words)
-    return all(word.text.isupper() for word in words) or capitals > _TITLE_CASE * max(len(words), _LONG)
-
-
-def _wants(text: str, terms: int) -> frozenset[Kind]:
-    asked = kinds(text)
-    return asked | {"definition"} if _WHAT_IS.search(text) and terms <= _SHORT_SUBJECT else asked

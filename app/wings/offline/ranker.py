@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -91,14 +91,8 @@ class Ranker:
         return found
 
     def text(self) -> str:
-        """Return the ranker as it is kept in its file, a feature on each line."""
-        kept = {"version": VERSION, **asdict(self)}
-        kept["features"] = {name: _rounded(asdict(feature)) for name, feature in self.features.items()}
-        return json.dumps(_rounded(kept)).replace('}, "', '},\n"').replace('{"near', '{\n"near') + "\n"
-
-
-def _rounded(kept: dict[str, Any]) -> dict[str, Any]:
-    return {name: round(value, 4) if isinstance(value, float) else value for name, value in kept.items()}
+        """Return the ranker as it is kept in its file."""
+        return json.dumps({"version": VERSION, **asdict(self)}, indent=1) + "\n"
 
 
 def read_ranker(text: str, names: Sequence[str]) -> Ranker:

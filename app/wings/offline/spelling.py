@@ -18,7 +18,11 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     A word is mistyped where neither the word table nor the texts know it, and the texts hold one that differs by one
     letter; of several the one that they hold most often.
     """
-    unknown = [word for word in dict.fromkeys(_WORD.findall(question)) if _may_be_mistyped(word, similarity)]
+    unknown = [
+        word
+        for word in dict.fromkeys(_WORD.findall(question))  # An abbreviation is no slip of the pen.
+        if len(word) >= SHORTEST and not word.isupper() and not similarity([word.lower()], [word.lower()]).any()
+    ]
     if not unknown:
         return question
     known = Counter(word for text in texts for word in plain_words(text))
@@ -29,9 +33,3 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
         if near and stem(word.lower()) not in stems:
             right[word] = max(sorted(near), key=known.__getitem__)
     return _WORD.sub(lambda found: right.get(found[0], found[0]), question)
-
-
-def _may_be_mistyped(word: str, similarity: WordSimilarity) -> bool:
-    """Return whether a word is long enough, no abbreviation, and unknown to the word table."""
-    plain = word.lower()
-    return len(word) >= SHORTEST and not word.isupper() and not similarity([plain], [plain]).any()

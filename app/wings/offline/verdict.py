@@ -26,12 +26,13 @@ _WITHOUT: Final = re.compile(r"\bwithout\b(?: (?:an?|the|any)\b)?", re.IGNORECAS
 
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     """Return the answer to a question for yes or no; "" where it is not sure."""
-    question, own = evidence.question, VERDICT.match(one.text)
-    text = one.text[own.end() :] if own else one.text  # Its own verdict is on the question above it.
-    if "verdict" not in question.wants or not evidence.holds_all(one):
+    question, text = evidence.question, VERDICT.sub("", one.text, count=1)  # Its own is on the question above it.
+    if "verdict" not in question.wants or evidence.lacking(one) or evidence.unnamed(one):
         return ""
-    if one.statement.kind == "row":
-        return _of_row(one, evidence)
+    if one.statement.kind == "row":  # All its columns that say yes or no say the same.
+        values = {said for cell in one.statement.cells if (said := cell.text.lower()) in {"yes", "no"}}
+        is_sure = len(values) == 1 and not any(map(is_negation, tokens(question.text)))
+        return "" if not is_sure else "Yes" if values == {"yes"} else "No"
     asked, *asked_without = _WITHOUT.split(question.text, maxsplit=1)
     said, *without = _WITHOUT.split(text, maxsplit=1)
     negations = sum(map(is_negation, tokens(said))) + bool(_DENIES.search(said))
@@ -46,14 +47,6 @@ def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     if lacked != lacking or not is_alike or permits == requires:
         return ""
     return "No" if is_denied else "Yes"
-
-
-def _of_row(one: Candidate, evidence: Evidence) -> Verdict:
-    """Return what a row says under all its columns that say yes or no; "" where they differ."""
-    values = {text for cell in one.statement.cells if (text := cell.text.lower()) in {"yes", "no"}}
-    if len(values) != 1 or any(map(is_negation, tokens(evidence.question.text))):
-        return ""
-    return "Yes" if values == {"yes"} else "No"
 
 
 def _keys(text: str) -> set[str]:

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.text.sentences import sentence_bounds, sentences
+from chains.text.sentences import sentences
+from chains.text.statements import sentence_bounds
 
 
 @pytest.mark.parametrize(
