@@ -63,7 +63,7 @@ def leads_somewhere(page: Path, link: str) -> bool:
 
 def is_run(name: str) -> bool:
     spec = importlib.util.find_spec(name)
-    return bool(spec) and (
+    return spec is not None and (
         spec.submodule_search_locations is None or bool(importlib.util.find_spec(f"{name}.__main__"))
     )
 
