@@ -225,9 +225,11 @@ def doubts(answer: Answer) -> Iterator[Section]:
 
 
 def grounds(answer: Answer) -> Iterator[Section]:
-    """Yield the sources of an answer and the related documents."""
+    """Yield the sources of an answer, and the related documents that it does not cite."""
     yield Section("Citations", list(_cited(answer)))
-    yield Section("Related documents", list(dict.fromkeys(document["title"] for document in answer["related_docs"])))
+    cited = {citation["doc_id"] for citation in matched(answer["citations"])}
+    related = (document["title"] for document in answer["related_docs"] if document["doc_id"] not in cited)
+    yield Section("Related documents", list(dict.fromkeys(related)))
 
 
 def _cited(answer: Answer) -> Iterator[str]:

@@ -62,10 +62,11 @@ def ratchet(lines: int) -> str | None:
 
 
 def house_table(values: dict[str, dict[str, int]]) -> str:
-    """Return a row for each figure, with those of before."""
+    """Return a row for each figure of the whole, with those of before."""
     rows = [
         (name, *(f"{values[column][name]:,}" if name in values[column] else "" for column in COLUMNS))
         for name in values["now"]
+        if not name.startswith(("core", "wings"))
     ]
     return table(("what", *COLUMNS.values()), rows)
 

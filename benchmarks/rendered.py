@@ -1,6 +1,5 @@
 """Text that README and docs take from the code and from docs/figures.json; `make docs` writes it into them."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from benchmarks.house import house_table
 from benchmarks.tables import table, verdicts
 from chains import STAGES, build_chain
 
-DOCS = Path(__file__).parents[1] / "docs"
 
 
 class AnyRetriever(BaseRetriever):
@@ -50,12 +48,6 @@ def _place(name: str) -> str:
     """Return the path of a stage as it is: a file or a folder."""
     root = Path(chains.__file__).parent
     return f"chains/{name}/" if (root / name).is_dir() else f"chains/{name}.py"
-
-
-def decisions_index() -> str:
-    """Return a list of the subjects of decisions.md, with links."""
-    titles = re.findall(r"^## (.+)$", (DOCS / "decisions.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return "\n".join(f"- [{title}](#{title.lower().replace(' ', '-')})" for title in titles)
 
 
 def bench_table() -> str:
