@@ -1,6 +1,6 @@
 """Measure the house itself: lines, files, settings, packages and the way of one question: `python -m benchmarks.house`.
 
-Prints the table of docs/architecture.md; `--write` keeps the figures in docs/figures.json, beside those of before.
+Prints the table of docs/measurements.md; `--write` keeps the figures in docs/figures.json, beside those of before.
 `--ratchet`, a part of `make check`, counts lines only, and fails where `chains` and `app` have grown.
 """
 

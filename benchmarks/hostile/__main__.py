@@ -1,4 +1,4 @@
-"""Try everything hostile, print what held and what did not, and keep the table of docs/security.md: `make hostile`."""
+"""Try everything hostile, print what held and what did not, and keep the table of docs/measurements.md."""
 
 import argparse
 import json

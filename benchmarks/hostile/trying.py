@@ -35,7 +35,7 @@ class Tried:
             self.failed.append(name)
 
     def row(self) -> list[str]:
-        """Return the cells of the table in docs/security.md."""
+        """Return the cells of the table in docs/measurements.md."""
         return [self.kind, str(self.count), str(self.count - len(self.failed)), self.held_means]
 
 

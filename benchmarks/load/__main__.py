@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def report(seconds: float, warm_s: float, users: tuple[int, int, int]) -> None:
-    """Load the service and the bare route, and print the tables of docs/load.md."""
+    """Load the service and the bare route, and print the tables of docs/measurements.md."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         model = stack.enter_context(language_model(delay_ms=MODEL_MS))

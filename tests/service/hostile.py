@@ -1,6 +1,6 @@
 """Send what hostile clients send, beside an ordinary client, and report the replies and how long the other waited.
 
-As a command (`python -m tests.service.hostile`) it prints the figures of docs/security.md.
+As a command (`python -m tests.service.hostile`) it prints the figures of docs/measurements.md.
 """
 
 import asyncio

@@ -23,7 +23,7 @@ new MutationObserver(() => {
 
 
 def main() -> None:
-    """Measure, print the table of docs/page.md, and keep the figures of this checkout in docs/figures.json."""
+    """Measure, print the table of docs/measurements.md, and keep the figures of this checkout in docs/figures.json."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkout", type=Path, default=ROOT, help="measure another one, and keep no figures")
     checkout: Path = parser.parse_args().checkout
