@@ -51,7 +51,7 @@ format: $(VENV)/.dev ## Format the code and mend what can be mended
 bench: $(VENV)/.dev ## Measure speed, memory and size, and print them as a table
 	$(BIN)/python -m benchmarks.bench
 
-eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/retrieval.md
+eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/measurements.md
 	$(BIN)/python -m benchmarks.ways
 
 load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, and print the table

@@ -13,7 +13,6 @@ from benchmarks.tables import table, verdicts
 from chains import STAGES, build_chain
 
 
-
 class AnyRetriever(BaseRetriever):
     """Stands for a retriever in the diagram of the chain."""
 
