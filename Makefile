@@ -79,7 +79,7 @@ docs: $(VENV)/.dev ## Write the generated parts of README and docs again, and bu
 	$(BIN)/zensical build --strict --clean
 	@echo "Read it at http://127.0.0.1:8000/ with: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site" >&2
 
-model: $(VENV)/.dev ## Fetch the small language model that tests and `benchmarks.models` ask, or MODEL=large; about 130 MB, or 1.2 GB
+model: $(VENV)/.dev ## Fetch the small language model that tests ask, or MODEL=large; about 130 MB, or 1.2 GB
 	$(BIN)/python -m benchmarks.models.weights $(MODEL)
 
 services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them, nginx, Chromium, tesseract and Azurite where absent

@@ -26,10 +26,6 @@ def test_each_passage_stands_under_its_header_in_rank_order():
     assert context["passages"] == passages
 
 
-def test_a_passage_without_a_title_is_unknown():
-    assert format_context([passage("One.")])["text"] == "[1] Unknown Document\nOne."
-
-
 def test_numbered_headers_count_the_passages_shown():
     passages = [passage("One.", title="A", page=3), passage(" "), passage("Two.")]
     context = format_context(passages, style="numbered")
@@ -46,10 +42,6 @@ def test_a_passage_that_is_too_long_is_trimmed_at_a_word_and_the_next_is_still_c
     assert len(context["text"]) <= 500
     assert context["passages"] == [long]
     assert format_context([passage("x" * 900, title="L"), short], max_tokens=15)["passages"] == [short]
-
-
-def test_brackets_in_a_title_are_escaped():
-    assert format_context([passage("One.", title="A [b]")])["text"].startswith(r"[1] A \[b\]")
 
 
 @pytest.mark.parametrize(
@@ -99,13 +91,6 @@ def test_only_a_header_begins_with_a_bracket_and_no_document_writes_the_tag(cont
     assert len(lines) == len(context["passages"])
     assert not re.search(r"<[^\w<]*context", context["text"], re.IGNORECASE)
     assert all(len(re.findall(r"(?<!\\)(?:\\\\)*\]", line)) == 1 for line in lines)
-
-
-def test_a_passage_is_cut_at_the_characters_that_a_contract_allows():
-    context = format_context([passage("x" * 1701, title="A"), passage("y" * 1700, title="B")], passage_characters=1700)
-
-    assert [len(entry.split("\n")[1]) for entry in context["text"].split("\n\n")] == [1701, 1700]
-    assert context["text"].split("\n")[1].endswith("x…")
 
 
 def test_without_a_tokenizer_a_token_is_four_characters():

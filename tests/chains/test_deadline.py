@@ -16,7 +16,8 @@ from langchain_core.retrievers import BaseRetriever
 from chains.callbacks import Deadline
 from chains.callbacks.deadline import call_in_time, iterate_in_time, time_limit
 from chains.errors import DeadlineError
-from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, gst_chain
+from tests.chains.gst import ANSWER, DOCUMENT, gst_chain
+from tests.chains.test_composition import called
 from tests.clocks import StoppedClock
 
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
@@ -64,15 +65,7 @@ class Stuck(BaseChatModel):
 
 async def call(chain: Any, way: str, until: threading.Event) -> None:
     try:
-        match way:
-            case "invoke":
-                chain.invoke(QUESTION)
-            case "ainvoke":
-                await chain.ainvoke(QUESTION)
-            case "stream":
-                list(chain.stream(QUESTION))
-            case "astream":
-                [part async for part in chain.astream(QUESTION)]
+        await called(chain, way)
     finally:
         until.set()
 

@@ -5,6 +5,7 @@ from langchain_core.runnables import RunnableLambda
 
 from chains.observers import Call, ObservedRunnable
 from chains.state import Question
+from tests.chains.test_composition import called
 
 CONFIG = {"metadata": {"request_id": "r1"}}
 
@@ -37,25 +38,11 @@ def parts(states):
             yield {"replacement": "good"}
 
 
-async def ask(chain, way: str, question: str):
-    if way == "invoke":
-        chain.invoke({"question": question}, CONFIG)
-    elif way == "ainvoke":
-        await chain.ainvoke({"question": question}, CONFIG)
-    elif way == "batch":
-        chain.batch([{"question": question}], CONFIG)
-    elif way == "stream":
-        list(chain.stream({"question": question}, CONFIG))
-    else:
-        async for _ in chain.astream({"question": question}, CONFIG):
-            pass
-
-
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "batch", "stream", "astream"])
 async def test_an_observer_is_told_of_the_beginning_and_the_end_of_every_call(way):
     notebook = Notebook()
 
-    await ask(ObservedRunnable(RunnableLambda(echo), [notebook]), way, "x")
+    await called(ObservedRunnable(RunnableLambda(echo), [notebook]), way, CONFIG, {"question": "x"})
 
     [(first, call), (second, same)] = notebook.pages
     assert (first, second) == ("started", "ended")

@@ -17,7 +17,7 @@ from chains.output import merge
 from chains.state import Answer
 from tests.chains.gst import ANSWER, DOCUMENT, Shelf, gst_chain, lasting
 from tests.clocks import StoppedClock
-from tests.streams import merged
+from tests.streams import asked, merged
 
 STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
 ROOT = Path(chains.__file__).parents[1]
@@ -98,16 +98,8 @@ def test_the_longest_question_passes():
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
 async def test_each_stage_is_timed_once_and_the_laps_add_up(way):
-    chain, question = build(), {"question": "Rate?"}
-    match way:
-        case "invoke":
-            answer = chain.invoke(question)
-        case "ainvoke":
-            answer = await chain.ainvoke(question)
-        case "stream":
-            answer = merge(chain.stream(question))
-        case _:
-            answer = merge([part async for part in chain.astream(question)])
+    answer = await asked(build(), way, {"question": "Rate?"})
+
     metadata = answer["metadata"]
 
     assert tuple(metadata["timings_ms"]) == chains.STAGES

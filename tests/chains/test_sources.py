@@ -47,11 +47,6 @@ def test_folders_of_the_same_name_do_not_overwrite_each_other(shelf, tmp_path):
     assert shelf.ingest(legal, sales, desk).unchanged == 3
 
 
-def test_folders_of_the_same_name_are_kept_apart_in_one_run_too(shelf, tmp_path):
-    shelf.ingest(write_terms(tmp_path, "sales"), write_terms(tmp_path, "legal"))
-    assert set(texts(shelf).values()) == {"The terms of sales.", "The terms of legal."}
-
-
 def test_what_vanished_from_one_of_two_folders_of_the_same_name_leaves_the_other_alone(shelf, tmp_path):
     sales, legal = write_terms(tmp_path, "sales"), write_terms(tmp_path, "legal")
     shelf.ingest(sales, legal)

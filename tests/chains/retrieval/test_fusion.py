@@ -64,10 +64,6 @@ def test_the_words_say_less_where_a_document_is_named():
     assert ids(rank(chunks, {"exact": 8.0}, named={"d": 1.0})) == ["near", "exact"]
 
 
-def test_a_chunk_in_no_known_place_is_ranked_by_its_score():
-    assert ids(rank([Candidate("a", 0.2), Candidate("b", 0.4), candidate("c", 0.3)], {})) == ["b", "c", "a"]
-
-
 SCORES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 20), st.integers(0, 3), st.booleans()), max_size=60)
 
 

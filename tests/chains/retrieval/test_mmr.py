@@ -26,17 +26,6 @@ def test_repetitions_are_held_back(fresh_desk):
     assert near_copies(varied) < near_copies(alike) == 3
 
 
-def test_scores_stay_those_of_the_chunks_though_the_order_is_another(fresh_desk):
-    store_copies(fresh_desk)
-    found = MmrRetriever(store=fresh_desk.store, top_k=5, fetch_k=9, threshold=0.0).invoke(
-        "the rate of GST nine percent"
-    )
-
-    scores = [document.metadata["score"] for document in found]
-    assert len(set(scores)) > 1
-    assert scores != sorted(scores, reverse=True)
-
-
 def test_twice_as_many_are_chosen_from_where_nothing_else_is_said(fresh_desk):
     asked = []
 

@@ -27,25 +27,9 @@ def cosine(left: list[float] | Array, right: list[float] | Array) -> float:
     return float(np.dot(left, right) / np.linalg.norm(left) / np.linalg.norm(right))
 
 
-def test_vectors_have_384_numbers_and_length_one(embeddings):
-    vectors = np.array(embeddings.embed_documents(SENTENCES))
-    assert vectors.shape == (4, 384)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-
-
 def test_batch_equals_single_in_the_order_of_the_texts(embeddings):
     singles = [embeddings.embed_query(text) for text in SENTENCES * 3]
     np.testing.assert_allclose(embeddings.embed_documents(SENTENCES * 3), singles, atol=1e-5)
-
-
-def test_same_text_gives_the_same_vector(embeddings):
-    assert embeddings.embed_query(SENTENCES[0]) == embeddings.embed_query(SENTENCES[0])
-
-
-def test_answer_is_nearer_to_its_question_than_another_sentence(embeddings):
-    question, answer, other, _ = embeddings.embed_documents(SENTENCES)
-    assert cosine(question, answer) > 0.5
-    assert cosine(question, other) < 0.2
 
 
 async def embed_asynchronously(embeddings: OnnxEmbeddings) -> list[list[float]]:
