@@ -39,7 +39,10 @@ class Stage(RunnableAssign):
             inner = step.get_graph(config)
             inner.trim_first_node()
             inner.trim_last_node()
-            first_inner, last_inner = graph.extend(inner.reid(), prefix=self.get_name())
+            # Ids stay unique where two chains are drawn in one; LangChain draws a box by the names' common beginning.
+            for node in inner.nodes.values():
+                inner.nodes[node.id] = node.copy(name=f"{self.get_name()}:{node.name}")
+            first_inner, last_inner = graph.extend(inner)
             if first_inner and last_inner:
                 graph.add_edge(last, first_inner)
                 last = last_inner

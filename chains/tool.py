@@ -1,8 +1,9 @@
 """The chain as a tool for agents: a question in, a cited answer out, small enough for a prompt."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
@@ -23,6 +24,7 @@ from chains.naming import (
     unsupported_sentences,
 )
 from chains.retrieval import Retriever, retrieve
+from chains.retrieval.filters import QuestionFilters
 from chains.state import Answer, Citation, Outcome, Passage, Question
 from chains.text.letters import one_line
 
@@ -62,6 +64,7 @@ class ToolInput(BaseModel):
     history: list[HistoryMessage] | None = Field(
         None, description="The conversation before, where the question refers to it."
     )
+    filters: QuestionFilters = None
 
 
 def as_tool(
@@ -86,22 +89,18 @@ def as_tool(
         audience: who sees the answers of a call that names no audience; by default its caller.
     """
 
-    def ask(question: str, history: Sequence[HistoryMessage] | None = None) -> tuple[str, Answer]:
-        try:
-            with called_for(audience):
-                answer = chain.invoke(_question(question, history))
-        except exceptions_to_handle as error:
-            _pass_interrupt(error)
-            raise ToolException(advice_on(error)) from error
+    def ask(
+        question: str, history: Sequence[HistoryMessage] | None = None, filters: dict[str, Any] | None = None
+    ) -> tuple[str, Answer]:
+        with _advising(audience, exceptions_to_handle):
+            answer = chain.invoke(tool_question(question, history, filters))
         return content_of(answer), answer
 
-    async def aask(question: str, history: Sequence[HistoryMessage] | None = None) -> tuple[str, Answer]:
-        try:
-            with called_for(audience):
-                answer = await chain.ainvoke(_question(question, history))
-        except exceptions_to_handle as error:
-            _pass_interrupt(error)
-            raise ToolException(advice_on(error)) from error
+    async def aask(
+        question: str, history: Sequence[HistoryMessage] | None = None, filters: dict[str, Any] | None = None
+    ) -> tuple[str, Answer]:
+        with _advising(audience, exceptions_to_handle):
+            answer = await chain.ainvoke(tool_question(question, history, filters))
         return content_of(answer), answer
 
     return StructuredTool.from_function(
@@ -121,17 +120,13 @@ SEARCH_DESCRIPTION = (
     "Find passages of the company's own documents. Search again in other words, or without filters, where they do not "
     "answer the question."
 )
-FILTERS_DESCRIPTION = (
-    "Only documents whose metadata fits: a value, a list of values, or a range of dates for each field, such as "
-    '{"category": "carrier", "last_updated": {"from": "2024-01-01"}}. Leave it out where the question names none.'
-)
 
 
 class SearchToolInput(BaseModel):
     """What a model fills in."""
 
     query: str = Field(description="Words, or a question.")
-    filters: dict[str, Any] | None = Field(None, description=FILTERS_DESCRIPTION)
+    filters: QuestionFilters = None
 
 
 def as_search_tool(
@@ -161,20 +156,12 @@ def as_search_tool(
         return "\n\n".join(one["content"] for one in passages) or "Nothing was found.", documents
 
     def find(query: str, filters: dict[str, Any] | None = None) -> tuple[str, list[Document]]:
-        try:
-            with called_for(audience):
-                return found(search.invoke(asked(query, filters)))
-        except Exception as error:
-            _pass_interrupt(error)
-            raise ToolException(advice_on(error)) from error
+        with _advising(audience, (Exception,)):
+            return found(search.invoke(asked(query, filters)))
 
     async def afind(query: str, filters: dict[str, Any] | None = None) -> tuple[str, list[Document]]:
-        try:
-            with called_for(audience):
-                return found(await search.ainvoke(asked(query, filters)))
-        except Exception as error:
-            _pass_interrupt(error)
-            raise ToolException(advice_on(error)) from error
+        with _advising(audience, (Exception,)):
+            return found(await search.ainvoke(asked(query, filters)))
 
     return StructuredTool.from_function(
         find,
@@ -253,15 +240,28 @@ def advice_on(error: Exception) -> str:
     return _ONCE_MORE
 
 
-def _question(question: str, history: Sequence[HistoryMessage] | None) -> Question:
-    return Question(question=question, history=list(history)) if history else Question(question=question)
+def tool_question(
+    question: str, history: Sequence[HistoryMessage] | None = None, filters: dict[str, Any] | None = None
+) -> Question:
+    """Return what a model has filled in as the chain's question."""
+    given = {"question": question, "history": list(history or ()), "filters": filters}
+    return cast("Question", {name: value for name, value in given.items() if value})
 
 
-def _pass_interrupt(error: Exception) -> None:
-    """Raise what is no error: by exceptions of this kind LangGraph pauses a graph, in a step inside the chain too."""
-    langgraph = sys.modules.get("langgraph.errors")
-    if langgraph is not None and isinstance(error, langgraph.GraphBubbleUp):
-        raise error
+@contextmanager
+def _advising(audience: Audience | None, handled: tuple[type[Exception], ...]) -> Iterator[None]:
+    """Run a tool's body for an audience; an error becomes advice to the model.
+
+    What is no error is raised: by exceptions of this kind LangGraph pauses a graph, in a step inside the chain too.
+    """
+    try:
+        with called_for(audience):
+            yield
+    except handled as error:
+        langgraph = sys.modules.get("langgraph.errors")
+        if langgraph is not None and isinstance(error, langgraph.GraphBubbleUp):
+            raise
+        raise ToolException(advice_on(error)) from error
 
 
 def _is_marker(citation: Citation) -> bool:

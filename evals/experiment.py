@@ -4,20 +4,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from evals.metrics import (
-    document_rank,
-    evidence_rank,
-    fact_coverage,
-    hit,
-    is_declined,
-    is_founded,
-    is_judged,
-    is_right,
-)
+from evals.evaluators import FIGURES
 from evals.questions import Case
 from evals.rows import Row, score_of
-
-CUT = 5
 
 
 class Example(TypedDict):
@@ -33,7 +22,12 @@ def example_of(case: Case) -> Example:
     gold = [{"doc_id": one.doc_id, "section": one.section, "evidence": one.evidence} for one in case.gold]
     return Example(
         inputs={"question": case.question, "history": list(case.history)},
-        outputs={"answer_facts": list(case.answer_facts), "gold": gold, "in_scope": case.in_scope},
+        outputs={
+            "answer_facts": list(case.answer_facts),
+            "gold": gold,
+            "in_scope": case.in_scope,
+            "kind": case.kind,
+        },
         metadata={"id": case.id, "kind": case.kind, "form": case.form},
     )
 
@@ -57,14 +51,5 @@ def outputs_of(row: Row) -> dict[str, Any]:
 
 def scores_of(case: Case, row: Row) -> dict[str, float]:
     """Return the figures that the question counts for, by their names."""
-    found: dict[str, float] = {"confidence": score_of(row), "declined": float(is_declined(row))}
-    if is_judged(case):
-        found["right"] = float(is_right(case, row))
-    if case.in_scope and case.gold:
-        found["founded"] = float(is_founded(case, row))
-        found[f"document_hit_at_{CUT}"] = float(hit(document_rank(case, row), CUT))
-    if case.in_scope and any(gold.evidence for gold in case.gold):
-        found[f"evidence_hit_at_{CUT}"] = float(hit(evidence_rank(case, row), CUT))
-    if case.in_scope and case.answer_facts:
-        found["fact_coverage"] = fact_coverage(case, row)
-    return found
+    found = {name: figure(case, row) for name, figure in FIGURES.items()}
+    return {name: score for name, score in found.items() if score is not None}

@@ -66,7 +66,7 @@ def read_questions(path: Path) -> list[Case]:
     cases: dict[str, Case] = {}
     for number, line in read_lines(path, QuestionSetError):
         try:
-            case = _case(json.loads(line), number)
+            case = case_of(json.loads(line), str(number))
             _require(case.id not in cases, f"the id {case.id!r} was used before")
         except (ValueError, QuestionError) as error:
             msg = f"{str(path)!r}, line {number}: {_reason(error)}"
@@ -96,7 +96,13 @@ def read_lines(path: Path, error_class: type[QuestionSetError]) -> Iterator[tupl
     yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def _case(values: Any, number: int) -> Case:
+def case_of(values: Any, default_id: str = "") -> Case:
+    """Return a case from its JSON object.
+
+    Raises:
+        ValueError: a field does not fit.
+        QuestionError: the question is none.
+    """
     _require(isinstance(values, dict), "a question is a JSON object")
     kind = values.get("kind", "answerable")
     _require(kind in KINDS, f"kind is {kind!r}; allowed are {', '.join(KINDS)}")
@@ -107,7 +113,7 @@ def _case(values: Any, number: int) -> Case:
     _require(isinstance(gold, list), "gold must be a list")
     _require(form is None or isinstance(form, str), "form must be text")
     return Case(
-        id=str(values.get("id", number)),
+        id=str(values.get("id", default_id)),
         question=check_question(values.get("question")),
         kind=kind,
         gold=tuple(_gold(entry) for entry in gold),

@@ -13,8 +13,9 @@ from app.adapters.http_client import async_client, client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from chains.audience import Audience, audience_of
 from chains.callbacks.deadline import time_limit
-from chains.errors import RetrievalError
+from chains.errors import QuestionError, RetrievalError
 from chains.retrieval import ChunkRetriever, Filters
+from chains.retrieval.filters import check_known
 from chains.retrieval.retriever import SCORE
 
 KIND = ServiceKind(
@@ -27,7 +28,16 @@ KIND = ServiceKind(
     recent_s=5,  # Asking it costs nobody anything, and without it nothing is found.
 )
 # What a service may tell beside the contract, as ours does; the rest of a chunk's metadata is nobody's business.
-MORE = ("section", "section_path", "category", "jurisdiction", "source_org", "source_type", "last_updated", "audience")
+FIELDS = (
+    "section",
+    "section_path",
+    "category",
+    "jurisdiction",
+    "source_org",
+    "source_type",
+    "last_updated",
+    "audience",
+)
 
 
 class Hit(BaseModel):
@@ -60,6 +70,7 @@ class RetrievalService:
         options: the limits of its calls.
 
     Raises:
+        QuestionError: it has no documents with a field of the filters.
         RetrievalError: the service refuses, or answers what does not fit; or it cannot be reached, or failed.
         DeadlineError: the question's time is used up.
     """
@@ -109,6 +120,9 @@ class RetrievalService:
             return self._read(response)
 
     def _read(self, response: httpx.Response) -> list[Document]:
+        if response.status_code == httpx.codes.BAD_REQUEST and '"filters: ' in response.text:
+            msg = "filters: the documents of the retrieval service have no such field; leave it out"
+            raise QuestionError(msg)
         response.raise_for_status()
         try:
             found = SearchReply.model_validate_json(response.content)
@@ -146,8 +160,11 @@ class RemoteRetriever(ChunkRetriever):
 
 
 def _body(query: str, top_k: int, filters: Filters) -> dict[str, Any]:
-    # A service that does not know the field ignores it; what it finds all the same is dropped here.
-    narrower = {"audience": filters.audience} if filters.audience == "public" else {}
+    check_known(filters.conditions, FIELDS)
+    # A service that does not know these fields ignores them; what it finds all the same is dropped here.
+    narrower: dict[str, Any] = {"audience": filters.audience} if filters.audience == "public" else {}
+    if filters.conditions:
+        narrower["filters"] = {condition.field: condition.given for condition in filters.conditions}
     return {"query": query, "top_k": top_k, **narrower}
 
 
@@ -159,7 +176,7 @@ def _wanted(found: list[Document], *, top_k: int, threshold: float, filters: Fil
 
 def _document(hit: Hit, unstated: Audience) -> Document:
     given = hit.metadata or {}
-    more = {name: given[name] for name in MORE if isinstance(given.get(name), str)}
+    more = {name: given[name] for name in FIELDS if isinstance(given.get(name), str)}
     known: Mapping[str, Any] = {
         "doc_id": hit.document_id,
         "chunk_index": hit.chunk_index,

@@ -118,18 +118,27 @@ class Services(Answering):
             yield
 
 
-async def search(services: Services, query: str, config: RunnableConfig, *, top_k: int) -> list[Passage]:
+async def search(
+    services: Services,
+    query: str,
+    config: RunnableConfig,
+    *,
+    top_k: int,
+    filters: dict[str, Any] | None = None,
+) -> list[Passage]:
     """Return the nearest passages that the config's audience may see, best first, without a threshold.
 
     Personal data is removed from the query, as for an answer.
 
     Raises:
-        QuestionError: the query is empty, too long, or no text.
+        QuestionError: the query is empty, too long, or no text; or the filters cannot be read, or name no field.
         RetrievalError: the documents cannot be searched.
         DeadlineError: it took longer than LLM_TIMEOUT_S and 30 seconds.
     """
     deadline = Deadline(services.settings.request_timeout_s, services.clock)
     question = Searching(question=safe_text(services.settings, check_question(query)), top_k=top_k, threshold=0.0)
+    if filters:
+        question["filters"] = filters
     started = services.clock.now()
     found = await retrieve(services.retriever).ainvoke(question, merge_configs(config, {"callbacks": [deadline]}))
     name = named(question["question"], plain=services.settings.logs.questions)

@@ -23,7 +23,7 @@ from chains.generation.reply import ReasoningFilter, shown_part, without_reasoni
 from chains.history import HistoryWindow
 from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
 from chains.question import is_readable, readable
-from chains.state import AskedPart, Contextualised, passages_of
+from chains.state import AskedPart, Context, Contextualised, passages_of
 from chains.text.letters import one_line
 from prompts import Translations, translated
 
@@ -95,6 +95,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         return (self.prompt | self.model).get_graph(config)
 
     def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
+        """Return the model's message; the context may be text, by itself."""
         if canned := self._canned(input):
             return canned
         filled = self._filled(input, config)
@@ -139,7 +140,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             yield AIMessageChunk(content=words.flush())
 
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
-        context, history = state["context"], self._history.turns(state.get("history"))
+        context, history = _context(state), self._history.turns(state.get("history"))
         turns = [tuple(turn) for turn in history]
         if guard := state.get("guard"):  # The warning stands before a suspicious question, as a message.
             turns.append(("system", guard))
@@ -170,7 +171,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         language, text = state.get("language"), refusal_of(state)
         is_unread = not text and self._unread is not None and not is_readable(state)
         text = text or (self._unread if is_unread else None)
-        if text is None and state["context"]["passages"]:
+        context = _context(state)
+        if text is None and (context["passages"] or context["text"]):
             return None
         reply = translated(text or self._no_results, language, self._translations)
         return AIMessage(reply, response_metadata={UNSURE: True} if is_unread else {})
@@ -248,6 +250,12 @@ def _numbered(text: str, parts: Sequence[AskedPart]) -> str:
     """Return the text that asks for an answer in parts, with the questions in it."""
     lines = "\n".join(f"{number}. {one_line(part['question'])}" for number, part in enumerate(parts, start=1))
     return text.replace("{count}", str(len(parts))).replace("{questions}", lines)
+
+
+def _context(state: Contextualised) -> Context:
+    """Return the context; text alone is one without passages."""
+    given: Any = state["context"]
+    return Context(text=given, passages=[]) if isinstance(given, str) else state["context"]
 
 
 def _callbacks(config: RunnableConfig | None) -> Any:

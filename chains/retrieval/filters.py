@@ -8,9 +8,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 from langchain_core.documents import Document
+from pydantic import WithJsonSchema
 
 from chains.errors import QuestionError
 
@@ -21,6 +22,28 @@ _OF_A_PASSAGE = frozenset(
     | {"content_hash", "file_path", "source_urls", "superseded", "score", "rank", "fused_score"}
 )
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+_VALUE = {"type": "string", "maxLength": LONGEST_VALUE}
+_DAY = {"type": "string", "examples": ["2024-01-31", "2024-01", "2024"]}
+_CONDITION = [
+    _VALUE,
+    {"type": "array", "items": _VALUE, "minItems": 1, "maxItems": MOST_VALUES},
+    {"type": "object", "properties": {"from": _DAY, "to": _DAY}, "minProperties": 1, "additionalProperties": False},
+]
+QuestionFilters = Annotated[
+    dict[str, Any] | None,
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": {"anyOf": _CONDITION},
+            "maxProperties": MOST_FIELDS,
+            "description": "Only documents whose metadata fits: a value, a list of values, or a range of dates for "
+            'each field, such as {"category": "carrier", "last_updated": {"from": "2024-01-01"}}. Leave it out where '
+            "the question names none.",
+            "examples": [{"category": "carrier", "jurisdiction": ["SG", "ID"], "last_updated": {"from": "2024-01"}}],
+        }
+    ),
+]
+"""What a client or a model may write; `conditions_of` checks it, when the question is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +52,13 @@ class Condition:
 
     field: str
     values: tuple[str, ...] = ()
-    since: str = ""
-    until: str = ""
+    since: str = "0000"
+    until: str = "9999"
+
+    @property
+    def given(self) -> list[str] | dict[str, str]:
+        """Return it as a caller writes it."""
+        return list(self.values) or {"from": self.since, "to": self.until}
 
     def allows(self, metadata: Mapping[str, Any]) -> bool:
         """Return whether a document with this metadata meets it; `SG, ID` is also each of its parts."""
@@ -57,7 +85,7 @@ def conditions_of(given: object) -> tuple[Condition, ...]:
 def _condition(field: str, wanted: object) -> Condition:
     if isinstance(wanted, Mapping):
         if wanted and wanted.keys() <= {"from", "to"} and all(_DATE.fullmatch(str(day)) for day in wanted.values()):
-            return Condition(field, since=str(wanted.get("from", "")), until=str(wanted.get("to", "9999")))
+            return Condition(field, since=str(wanted.get("from", "0000")), until=str(wanted.get("to", "9999")))
         msg = f"filters: {field!r} must be {{'from': '2024-01-31', 'to': '2024-12'}}, or one of the two"
         raise QuestionError(msg)
     values = wanted if isinstance(wanted, list | tuple) else [wanted]

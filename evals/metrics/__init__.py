@@ -12,12 +12,14 @@ from evals.metrics.answers import (
     asks_back,
     citations,
     fact_coverage,
+    gold_of,
     is_declined,
     is_founded,
     is_judged,
     is_right,
     judged,
     rightness,
+    valid_of,
 )
 from evals.metrics.confidence import (
     Bin,
@@ -71,6 +73,7 @@ __all__ = [
     "evidence_shown",
     "fact_coverage",
     "false_answer_curve",
+    "gold_of",
     "hit",
     "hit_curves",
     "is_declined",
@@ -89,6 +92,7 @@ __all__ = [
     "risk_coverage",
     "risk_coverage_area",
     "scores",
+    "valid_of",
     "words",
 ]
 

@@ -119,19 +119,20 @@ def _is_answer_founded(case: Case, row: Row) -> bool:
 
 def citations(pairs: Sequence[Pair]) -> list[Measure]:
     """Return the share of the model's citations that match something retrieved, and of these that of gold documents."""
-    marked = [[found for found in row["citations"] if not found.get("attributed")] for _, row in pairs]
-    valid = [[found for found in some if found["matched"]] for some in marked]
-    judged = [
-        [is_gold(found["doc_id"], case) for found in some] if case.gold else []
-        for (case, _), some in zip(pairs, valid, strict=True)
-    ]
-    validity = [_share(len(good), len(every)) for good, every in zip(valid, marked, strict=True)]
-    precision = [_share(sum(some), len(some)) for some in judged]
+    validity, precision = [valid_of(row) for _, row in pairs], [gold_of(*pair) for pair in pairs]
     return [ratio("citations", "citation validity", validity), ratio("citations", "citation precision", precision)]
 
 
-def _share(some: int, every: int) -> tuple[float, float] | None:
-    return (float(some), float(every)) if every else None
+def valid_of(row: Row) -> tuple[float, float] | None:
+    """Return how many of the model's own citations match something retrieved, and how many there are; None for none."""
+    marked = [citation["matched"] for citation in row["citations"] if not citation.get("attributed")]
+    return (float(sum(marked)), float(len(marked))) if marked else None
+
+
+def gold_of(case: Case, row: Row) -> tuple[float, float] | None:
+    """Return how many of these that match are of gold documents, and how many match."""
+    valid = [one["doc_id"] for one in row["citations"] if one["matched"] and not one.get("attributed")]
+    return (float(sum(is_gold(one, case) for one in valid)), float(len(valid))) if valid and case.gold else None
 
 
 def judged(pairs: Sequence[Pair]) -> list[Measure]:

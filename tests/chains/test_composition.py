@@ -111,6 +111,14 @@ def test_the_graph_draws_the_stages_in_their_order():
     assert all(f"subgraph {name}\n" in drawn for name in chains.STAGES)
 
 
+def test_two_chains_in_one_drawing_keep_their_nodes():
+    chain = gst_chain()
+    both = chain | RunnableLambda(lambda answer: {"question": answer["answer"]}) | chain
+    names = [node.name for node in both.get_graph().reid().nodes.values()]
+
+    assert names.count("generation:prompt") == names.count("citations:CiteSources") == 2
+
+
 def test_the_schemas_are_those_of_a_question_and_an_answer():
     question, answer = gst_chain().get_input_jsonschema(), gst_chain().get_output_jsonschema()
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
 
 import chains
 from tests.chains.desk import SHOWN
@@ -24,6 +26,15 @@ def test_documents_of_any_retriever_become_passages():
 
 def test_passages_become_a_context():
     assert chains.format_context(SHOWN[:1])["text"].startswith("[1] GST Guide > Import GST\nImport GST in Singapore")
+
+
+def test_a_context_may_be_text_alone():
+    asked = chains.generate(RunnableLambda(lambda prompt: AIMessage(prompt.to_string())))
+    state: Any = {"question": "What is the rate?", "context": "The rate of GST is 9 %."}
+    without: Any = {"question": "?", "context": ""}
+
+    assert "The rate of GST is 9 %." in asked.invoke(state).text
+    assert chains.generate(FakeListChatModel(responses=["9 %"])).invoke(without).text != "9 %"
 
 
 def test_documents_are_taken_as_passages_are():

@@ -57,7 +57,7 @@ def test_only_the_question_is_required_of_a_model():
     schema = described.model_json_schema()
 
     assert schema["required"] == ["question"]
-    assert set(schema["properties"]) == {"question", "history"}
+    assert set(schema["properties"]) == {"question", "history", "filters"}
 
 
 def test_name_and_description_are_the_callers():

@@ -37,6 +37,7 @@ def test_the_questions_are_a_dataset_and_the_run_an_experiment_with_scores(waypo
     assert examples["rate"]["outputs"]["answer_facts"] == ["9%"]
     assert store.scores(examples["rate"]["id"], langsmith.runs) == {
         **dict.fromkeys(["right", "founded", "document_hit_at_5", "evidence_hit_at_5", "fact_coverage"], 1),
+        **dict.fromkeys(["citation_validity", "citation_precision"], 1),
         "declined": 0,
         "confidence": pytest.approx(kept("rate")["confidence"]["score"]),
     }

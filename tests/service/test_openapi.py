@@ -101,7 +101,7 @@ def test_the_body_of_a_query_and_its_answer_are_described_by_their_models(descri
 
     assert query["requestBody"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/QueryBody"}
     assert query["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].endswith("/QueryAnswer")
-    fields = {"query", "topK", "threshold", "history", "sessionId", "language"}
+    fields = {"query", "topK", "threshold", "history", "sessionId", "language", "filters"}
     assert set(schemas["QueryBody"]["properties"]) == fields
     assert {"relatedDocs", "citations"} <= set(schemas["QueryAnswer"]["properties"])
     assert "422" not in query["responses"]

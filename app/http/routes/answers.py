@@ -33,6 +33,7 @@ from chains.conversations import owner_of
 from chains.logs import masked
 from chains.naming import place_in
 from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question
+from chains.retrieval.filters import QuestionFilters
 from chains.source_urls import source_urls
 from chains.state import Answer, Citation, ClosestPassage, Confidence, Metadata, RelatedDocument, Source
 
@@ -113,6 +114,7 @@ class QueryBody(BaseModel):
     history: History
     session_id: SessionId = None
     language: str | None = Field(None, **LANGUAGE_SCHEMA)
+    filters: QuestionFilters = None
 
 
 query_router = APIRouter(tags=["Waypoint"])
@@ -135,10 +137,11 @@ async def asked(request: Request, body: QueryBody) -> Answer:
     """Return the chain's answer.
 
     Raises:
-        QuestionError: the question is empty or too long.
+        QuestionError: the question is empty or too long, or its filters cannot be read or name no field.
     """
     options: dict[str, Any] = {"top_k": body.top_k, "threshold": body.threshold, "session_id": body.session_id}
     options |= {"history": body.history or None, "language": body.language or None}
+    options["filters"] = body.filters or None
     chosen = {name: value for name, value in options.items() if value is not None}
     question = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), **chosen}
     config = run_config(request, session_id=body.session_id)
@@ -272,6 +275,7 @@ class SearchBody(BaseModel):
     )
     top_k: TopK = 5
     audience: Literal["public"] | None = Field(None, description="Excludes documents that only staff may see.")
+    filters: QuestionFilters = None
 
 
 class SearchResult(BaseModel):
@@ -306,7 +310,7 @@ async def search_passages(request: Request, body: SearchBody) -> SearchResults:
     config = run_config(request)
     if body.audience == "public":
         config["configurable"]["audience"] = "public"
-    passages = await search(request.app.state.services, body.query, config, top_k=body.top_k)
+    passages = await search(request.app.state.services, body.query, config, top_k=body.top_k, filters=body.filters)
     results = []
     for passage in passages:
         metadata, place = passage["metadata"], place_in(passage["metadata"])

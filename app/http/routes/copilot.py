@@ -40,6 +40,7 @@ from app.http.questions import (
 )
 from chains.audience import audience_in
 from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN
+from chains.retrieval.filters import QuestionFilters
 from chains.state import Answer, Question
 
 PATH = "/copilot"
@@ -146,6 +147,7 @@ def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHA
         threshold=(Threshold, threshold),
         session_id=(str, Field("", max_length=SESSION_MAX_CHARACTERS, description=SESSION_DESCRIPTION)),
         language=(str, Field("", **LANGUAGE_SCHEMA)),
+        filters=(QuestionFilters, {}),
     )
 
 
@@ -247,7 +249,7 @@ def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseMo
 def question_of(question: BaseModel) -> Question:
     """Return the chain's input from the body."""
     values = question.model_dump()
-    unset = [name for name in ("session_id", "language") if not values[name]]
+    unset = [name for name in ("session_id", "language", "filters") if not values[name]]
     return cast("Question", {name: value for name, value in values.items() if name not in unset})
 
 

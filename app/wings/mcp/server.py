@@ -34,8 +34,9 @@ from chains.history import HistoryMessage
 from chains.library import around, parts_of
 from chains.naming import Place, place_in, place_name, unsupported_sentences
 from chains.question import QUERY_MAX_CHARACTERS
-from chains.state import Outcome, Passage, Question
-from chains.tool import advice_on, content_of, numbered_text
+from chains.retrieval.filters import QuestionFilters
+from chains.state import Outcome, Passage
+from chains.tool import advice_on, content_of, numbered_text, tool_question
 
 INSTRUCTIONS = (
     "Answers from a company's own documents. `ask` gives a cited answer, `search` the passages themselves; "
@@ -123,13 +124,14 @@ class DocumentServer(FastMCP[Any]):
             list[HistoryMessage],
             Field(max_length=20, description="The conversation before, where the question refers to it."),
         ] = [],  # noqa: B006 - Only its value goes into the schema.
+        filters: QuestionFilters = None,
     ) -> Annotated[types.CallToolResult, AskOutput]:
         """Answer a question from the documents, with numbered citations whose words are checked against the source.
 
         Says so where the documents hold no answer.
         """
-        asked = Question(question=question, history=history) if history else Question(question=question)
-        answer = await self._services.chain.ainvoke(asked, self._config_of(context.request_context.request))
+        config = self._config_of(context.request_context.request)
+        answer = await self._services.chain.ainvoke(tool_question(question, history, filters), config)
         confidence = answer["confidence"]
         output = AskOutput(
             answer=numbered_text(answer["answer"], answer["citations"], doubts=True),
@@ -150,10 +152,12 @@ class DocumentServer(FastMCP[Any]):
             str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS, description="Words, or a question.")
         ],
         top_k: Annotated[int, Field(ge=1, le=50, description="How many passages.")] = 8,
+        filters: QuestionFilters = None,
     ) -> Annotated[types.CallToolResult, SearchOutput]:
         """Find the passages nearest to a query, with their ids, without an answer. Use `ask` for an answer."""
         config = self._config_of(context.request_context.request)
-        passages = [_found(passage) for passage in await search(self._services, query, config, top_k=top_k)]
+        found = await search(self._services, query, config, top_k=top_k, filters=filters)
+        passages = [_found(passage) for passage in found]
         texts = (f"[{hit['id']}] {place_name(hit['title'], hit['section'])}\n{hit['text']}" for hit in passages)
         text = "\n\n".join(texts)
         return _result(text or "Nothing was found.", SearchOutput(passages=passages))

@@ -1,6 +1,7 @@
 """What clients of OpenAI's contracts send: a conversation whose last message is the question."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -16,6 +17,12 @@ MOST_MESSAGES = 500
 ONLY_TEXT = "only text is supported; leave out images, audio and files"
 _TEXTS = {"input_text", "output_text", "text"}
 _MODEL = Field(max_length=200, examples=["llama-3.1-8b-instant"], description="One of GET /v1/models.")
+
+_METADATA = Field(
+    None,
+    examples=[{"filters": '{"category": "carrier"}'}],
+    description="`filters`, as JSON or an object, narrow the documents; the rest is ignored.",
+)
 
 
 class TextPart(BaseModel):
@@ -68,6 +75,7 @@ class CompletionBody(BaseModel):
     response_format: dict[str, Any] | None = Field(None, description="Only the type `text` is supported.")
     tools: list[Any] | None = Field(None, description="Refused: the service calls no tools.")
     n: Literal[1] | None = Field(None, description="Always one answer.")
+    metadata: dict[str, Any] | None = _METADATA
 
     def check_served(self) -> None:
         """Refuse what would change the answer and is not served."""
@@ -91,6 +99,7 @@ class ResponseBody(BaseModel):
     previous_response_id: str | None = Field(None, description="Refused: send the conversation as `input`.")
     conversation: Any = Field(None, description="Refused: send the conversation as `input`.")
     background: StrictBool | None = Field(None, description="Refused: answers are given at once.")
+    metadata: dict[str, Any] | None = _METADATA
 
     def check_served(self) -> None:
         """Refuse what would change the answer and is not served."""
@@ -136,12 +145,12 @@ def _refuse(param: str, message: str) -> NoReturn:
     raise RequestRefusedError(400, message, param=param)
 
 
-def question_of(messages: Sequence[Message]) -> Question:
-    """Return the last message as the question, with the turns before it that fit into a history.
+def question_of(messages: Sequence[Message], metadata: Mapping[str, Any] | None = None) -> Question:
+    """Return the last message as the question, with the turns before it that fit into a history, and its filters.
 
     Raises:
         QuestionError: the question is empty or too long.
-        RequestRefusedError: the last message is not the user's.
+        RequestRefusedError: the last message is not the user's, or the filters are no JSON.
     """
     *before, last = messages
     if last.role != "user":
@@ -149,6 +158,11 @@ def question_of(messages: Sequence[Message]) -> Question:
     question = Question(question=check_question(last.text))
     if turns := history_of(before):
         question["history"] = turns
+    if filters := (metadata or {}).get("filters"):
+        try:
+            question["filters"] = json.loads(filters) if isinstance(filters, str) else filters
+        except (ValueError, RecursionError):
+            _refuse("metadata", 'metadata.filters must be JSON, such as {"category": "carrier"}')
     return question
 
 

@@ -82,7 +82,8 @@ def completions_router(services: Services) -> APIRouter:
         body.check_served()
         _find(models, body.model)
         chain = services.numbered_chain(None if body.model == OFFLINE else body.model)
-        question, config = question_of(body.messages), run_config(request, model_id=body.model) | {"run_id": uuid4()}
+        question = question_of(body.messages, body.metadata)
+        config = run_config(request, model_id=body.model) | {"run_id": uuid4()}
         if not body.stream:
             return JSONResponse(reply.whole(await chain.ainvoke(question, config)))
         return EventStream(events(request, await _opened(chain.astream(question, config)), reply))

@@ -230,7 +230,8 @@ def test_its_schemas_are_the_chains_and_nothing_can_be_configured(client):
     schema = client.get("/input_schema").json()
     body = {"input": {"question": QUESTION}, "config": {"configurable": {"audience": "internal"}, "run_name": "x"}}
 
-    assert set(schema["properties"]) == {"question", "history", "top_k", "threshold", "session_id", "language"}
+    fields = {"question", "history", "top_k", "threshold", "session_id", "language", "filters"}
+    assert set(schema["properties"]) == fields
     assert schema["required"] == ["question"]
     assert schema["properties"]["threshold"]["default"] == 0.15
     assert "citations" in str(client.get("/output_schema").json())
