@@ -81,7 +81,9 @@ def measured(services: Services, sample: Services, questions: list[str]) -> dict
     filled_s = time.perf_counter() - began
     asked = [services.embeddings.embed_query(question) for question in questions]
     found = [set(services.store.nearest(vector, 10, {})) for vector in asked]
-    true = [{f"p{place}" for place in np.argsort(-(made @ np.float32(vector)))[:10]} for vector in asked]
+    true = [
+        {f"p{place}" for place in np.argsort(-(made @ np.array(vector, dtype=np.float32)))[:10]} for vector in asked
+    ]
     times = {audience: laps_ms(services, questions, audience) for audience in AUDIENCES}
     return {
         "passages": f"{size:,}",

@@ -161,8 +161,8 @@ def test_ten_readers_see_each_change_as_a_whole(database, address, file):
     others = [open_database(file, address, collection="kb", pool_size=1) for _ in range(10)]
     done = Event()
 
-    def read(other: Database) -> set[tuple[int, int, int]]:
-        seen = set()
+    def read(other: Database) -> set[tuple[int, ...]]:
+        seen: set[tuple[int, ...]] = set()
         while not done.is_set():
             index = index_in(other).open()
             with index.reading():
