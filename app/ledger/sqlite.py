@@ -6,7 +6,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -178,6 +178,16 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
         else:
             return
+
+
+def refuse_locked(file: Path) -> None:
+    """Raise VectorStoreError where another process has locked a SQLite file: a library that opens it might hang."""
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=0)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.Error as error:
+        msg = f"{str(file)!r} cannot be read: {error}"
+        raise VectorStoreError(msg) from error
 
 
 @lru_cache(maxsize=200)

@@ -229,16 +229,14 @@ SCORED = f"""
 SELECT posting.passage, sum(asked.weight * posting.count * {K1 + 1}
     / (posting.count + {K1} * ({1 - B} + {B} * posting.tokens / CAST(:average AS float8)))) AS score
 FROM unnest(CAST(:terms AS integer[]), CAST(:weights AS float8[])) AS asked (term, weight)
-JOIN postings AS posting ON posting.term = asked.term GROUP BY posting.passage
+JOIN postings AS posting ON posting.term = asked.term {{allowed}} GROUP BY posting.passage
 """
 SCORED_BEST = f"""
 SELECT id, best.score FROM ({SCORED} ORDER BY score DESC LIMIT :limit) AS best
 JOIN passages ON row = best.passage ORDER BY best.score DESC, id
 """
-SCORED_WHERE = f"""
-SELECT id, best.score FROM ({SCORED}) AS best
-JOIN passages ON row = best.passage WHERE {{where}} ORDER BY best.score DESC, id LIMIT :limit
-"""
+# A filter that leaves few passages spares the postings of all others.
+ALLOWED = "JOIN passages AS allowed ON allowed.row = posting.passage AND {where}"
 TERMS = "SELECT term, number, {count} FROM terms WHERE term = ANY(:terms) AND {count} > 0"
 MOST_FREQUENT = "SELECT number FROM terms WHERE term = ANY(:stems) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1"
 HOLDER = """
@@ -278,7 +276,7 @@ class PostingsWords(Words):
             for number, count in self._terms_of([word])[word]:
                 if count:
                     weights[number] += max(LEAST_IDF, log((passages - count + 0.5) / (count + 0.5)))
-        query = (SCORED_WHERE if where else SCORED_BEST).format(where=condition(where))
+        query = SCORED_BEST.format(allowed=ALLOWED.format(where=condition(where)) if where else "")
         values = {"terms": list(weights), "weights": list(weights.values()), "average": average, "limit": limit}
         return self._database.rows(query, **values, **where) if weights else ()
 

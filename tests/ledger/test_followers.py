@@ -1,7 +1,14 @@
 """Chroma follows the ledger: it finds the same passages, and whatever becomes of it, questions are answered."""
 
 import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 from typing import cast
 
 import numpy as np
@@ -9,12 +16,25 @@ import pytest
 from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import ChromaFolder
+from app.ledger.answers import DAY_S
 from app.ledger.connect import open_database
+from app.ledger.database import Database
 from app.ledger.index import PassageIndex
+from app.ledger.outbox import WaitingMessages
+from app.ledger.turns import Conversations
 from chains.errors import ConfigurationError
+from chains.history import Turn
+from tests.event_stores import message
 from tests.fakes import WordEmbeddings
 from tests.indexes import index_in, put
 
+HOLD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN EXCLUSIVE")
+print("locked", flush=True)
+sys.stdin.read()
+"""
 VECTOR = WordEmbeddings().embed_query("words about seven parcels")
 
 
@@ -44,8 +64,8 @@ def test_it_finds_what_exact_search_finds_also_after_changes(tmp_path):
         assert (index.open().searched_by(), exact.open().searched_by()) == ("chroma", "exact search")
 
 
-@pytest.mark.parametrize("harm", ["deleted", "damaged", "behind"])
-def test_one_that_is_gone_broken_or_behind_is_done_without_and_filled_again(tmp_path, harm):
+@pytest.mark.parametrize("harm", ["deleted", "damaged", "behind", "locked"])
+def test_one_that_is_gone_broken_or_behind_is_done_without_and_filled_again(tmp_path, harm, request):
     index = followed(tmp_path)
     put(index, passages(9))
     index.close()
@@ -54,6 +74,9 @@ def test_one_that_is_gone_broken_or_behind_is_done_without_and_filled_again(tmp_
     elif harm == "damaged":
         for file in (tmp_path / "vectors").rglob("chroma.sqlite3"):
             file.write_bytes(b"rubbish" * 1000)
+    elif harm == "locked":
+        [file] = (tmp_path / "vectors").rglob("chroma.sqlite3")
+        request.getfixturevalue("lock_file")(file)
     else:
         put(index_in(index.database), {"late": Document("words about seven parcels")})
 
@@ -61,12 +84,28 @@ def test_one_that_is_gone_broken_or_behind_is_done_without_and_filled_again(tmp_
     assert len(again.open().nearest(VECTOR, 20, {})) == again.count()
     again.close()
     assert cast("WordEmbeddings", again.recipe.embeddings).embedded == 0
-    if harm != "damaged":
+    if harm not in {"damaged", "locked"}:
         assert again.open().searched_by() == "chroma"
     else:
         assert again.open().searched_by().startswith("exact search: chroma in")
         put(again, {"late": Document("words")})
         assert followed(tmp_path).open().searched_by() == "chroma"
+
+
+@pytest.fixture
+def lock_file() -> Iterator[Callable[[Path], None]]:
+    """Let another process lock a database while the test runs."""
+    with ExitStack() as stack:
+
+        def lock(file: Path) -> None:
+            words = [sys.executable, "-c", HOLD, str(file)]
+            process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            assert process.stdout
+            assert process.stdout.readline() == b"locked\n"
+
+        yield lock
 
 
 def test_a_folder_holds_the_last_version_alone(tmp_path):
@@ -115,6 +154,48 @@ def test_readers_keep_the_version_that_they_began_with(database, address, file):
         assert [document.id for document in before.get_by_ids(["a", "b"])] == ["a"]
         assert list(before.search("words", 5, {})) == ["a"]
     assert list(before.nearest(WordEmbeddings().embed_query("words"), 5, {})) == ["b"]
+
+
+def test_ten_readers_see_each_change_as_a_whole(database, address, file):
+    put(index_in(database), passages(3))
+    others = [open_database(file, address, collection="kb", pool_size=1) for _ in range(10)]
+    done = Event()
+
+    def read(other: Database) -> set[tuple[int, ...]]:
+        seen: set[tuple[int, ...]] = set()
+        while not done.is_set():
+            index = index_in(other).open()
+            with index.reading():
+                hits = index.nearest(VECTOR, 99, {}), index.search("words", 99, {})
+                seen.add((index.count(), *map(len, hits)))
+        return seen
+
+    with ThreadPoolExecutor(10) as threads:
+        reading = [threads.submit(read, other) for other in others]
+        for size in range(4, 9):  # Each change replaces all passages by one more.
+            put(index_in(database), passages(size, f"words{size}"), reset=True)
+        done.set()
+        assert set().union(*(future.result() for future in reading)) <= {(size,) * 3 for size in range(3, 9)}
+    for other in others:
+        other.close()
+
+
+async def test_a_clock_that_jumps_loses_nothing_and_changes_no_order(database, monkeypatch):
+    now = time.time()
+    index, waiting = index_in(database), WaitingMessages(database, capacity=9)
+    conversations = Conversations(database, ttl_s=60, capacity=9, now=lambda: time.time())  # noqa: PLW0108 - it is replaced below.
+    for number, jump in enumerate((0, 30 * DAY_S, -30 * DAY_S, -60 * DAY_S)):
+        monkeypatch.setattr("time.time", lambda jump=jump: now + jump)
+        before = index.version()
+        put(index, {f"p{number}": Document("words")})
+        assert index.version() != before
+        waiting.put([message(number)])
+        await conversations.add(f"s{number // 2}", "ann", [Turn("user", f"Question {number}?")])
+
+    assert index.open().chunks_of("p0") + index.open().chunks_of("p3") == ["p0", "p3"]
+    assert index.count() == 4
+    assert [each.id for each in waiting.first(9)] == ["m0", "m1", "m2", "m3"]
+    assert [turn.text for turn in await conversations.turns("s1", "ann")] == ["Question 2?", "Question 3?"]
 
 
 @pytest.mark.parametrize("odd", ["a\0b", "\ue000 \U0001f600", "\\u0000"])

@@ -79,12 +79,23 @@ def test_a_server_that_starts_again_is_found_again(postgres_server, database_url
     assert ids(index) == ["a"]
 
 
-def test_an_ingestion_that_loses_its_connection_undoes_what_is_not_committed(database_url, collection, monkeypatch):
+@pytest.mark.parametrize("restarts", [False, True])
+def test_an_ingestion_that_loses_its_connection_undoes_what_is_not_committed(
+    postgres_server, database_url, collection, monkeypatch, restarts
+):
     index = open_index(database_url, collection)
     add(index, "a")
     cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+
+    def fail(*_: object) -> None:
+        if restarts:
+            postgres_server.stop()
+            postgres_server.start()
+        else:
+            execute(database_url, cut)
+
     with monkeypatch.context() as patched:
-        patched.setattr(index, "_write_sources", lambda *_: execute(database_url, cut))
+        patched.setattr(index, "_write_sources", fail)
         with refused("what was not committed is undone"):
             add(index, "b")
 

@@ -26,6 +26,7 @@ from langchain_core.embeddings import Embeddings
 
 from app.adapters.private_files import make_private_file, make_private_folder
 from app.adapters.stores.chroma_compat import http_sessions
+from app.ledger.sqlite import refuse_locked
 from app.ledger.vectors import Entry
 from chains.errors import VectorStoreError
 
@@ -177,7 +178,10 @@ class ChromaFolder(_ChromaVectors):
 
     def _store_of(self, version: str) -> Chroma | None:
         folder = self.folder / version
-        return self._store(_folder_client(folder)) if folder.is_dir() else None
+        if not folder.is_dir():
+            return None
+        refuse_locked(folder / "chroma.sqlite3")
+        return self._store(_folder_client(folder))
 
 
 def _folder_client(folder: Path) -> Client:

@@ -1,0 +1,141 @@
+"""Measure search by the number of passages, and compare what the stores find: `python -m benchmarks.scale URL`.
+
+The URL is of a PostgreSQL database, in which a schema is made for each size.
+
+Without `--sizes` the project's own questions are asked over the sample corpus in each store, and the ten passages are
+compared. With it PostgreSQL is filled with passages made of halves of the sample's, whose vectors lie between
+those of three of them, one in a hundred public. A search is that of a question whose vector is known.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langchain_core.documents import Document
+from numpy.typing import NDArray
+
+from app.ledger.rows import Row
+from app.observability.logs import configure_logs
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+from benchmarks.figures import ROOT
+from benchmarks.tables import table
+from chains.ingestion.writing import Change
+
+AUDIENCES = ("internal", "public")
+PUBLIC_EVERY = 100
+
+
+def main() -> None:
+    """Print the comparison, or the table of sizes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("url", help="address of a PostgreSQL database")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[], help="numbers of passages")
+    options = parser.parse_args()
+    configure_logs("error")
+    lines = (ROOT / "evals" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    questions = [str(json.loads(line)["question"]) for line in lines]
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        exact = opened(folder, "memory")
+        exact.ingest([sample_corpus()])
+        if options.sizes:
+            rows = [measured(opened(folder, "postgres", options.url, size), exact, questions) for size in options.sizes]
+            print(table(tuple(rows[0]), [tuple(row.values()) for row in rows]))
+            return
+        for services in (opened(folder, "chroma"), opened(folder, "postgres", options.url)):
+            services.stored.vectors.serves = True
+            services.ingest([sample_corpus()])
+            for audience in AUDIENCES:
+                equal = sum(ids(services, text, audience) == ids(exact, text, audience) for text in questions)
+                searched = services.store.searched_by()
+                print(f"{searched}, {audience}: as exact search for {equal} of {len(questions)} questions")
+
+
+def opened(folder: Path, kind: str, url: str | None = None, size: int = 0) -> Services:
+    """Return services over a store of this kind, in a collection named by its size."""
+    places = {"chroma_path": folder / "chroma", "memory_store_path": folder / "memory.json", "database_url": url}
+    made = {"vector_store_type": kind, "llm_provider": "offline", "collection_name": f"scale_{size}"}
+    return Services(load_settings(_env_file=None, **made, **places))
+
+
+def ids(services: Services, question: str, audience: str) -> list[str]:
+    """Return the ids of the passages found, the best first."""
+    found = services.retriever.invoke(question, {"configurable": {"audience": audience}})
+    return [str(passage.id) for passage in found]
+
+
+def measured(services: Services, sample: Services, questions: list[str]) -> dict[str, Any]:
+    """Fill an empty index, and return its figures."""
+    documents, vectors = passages_of(sample)
+    size = int(services.settings.store.collection.removeprefix("scale_"))
+    made = between(vectors, size)
+    began = time.perf_counter()
+    with services.stored.locked():
+        services.stored.publish(Change(), halves(documents, made))
+    filled_s = time.perf_counter() - began
+    asked = [services.embeddings.embed_query(question) for question in questions]
+    found = [set(services.store.nearest(vector, 10, {})) for vector in asked]
+    true = [
+        {f"p{place}" for place in np.argsort(-(made @ np.array(vector, dtype=np.float32)))[:10]} for vector in asked
+    ]
+    times = {audience: laps_ms(services, questions, audience) for audience in AUDIENCES}
+    return {
+        "passages": f"{size:,}",
+        "p50 / p95, ms": f"{np.percentile(times['internal'], 50):.1f} / {np.percentile(times['internal'], 95):.1f}",
+        "p95, public, ms": f"{np.percentile(times['public'], 95):.1f}",
+        "recall@10": f"{sum(len(a & b) for a, b in zip(found, true, strict=True)) / (10 * len(asked)):.3f}",
+        "passages a second in": f"{size / filled_s:.0f}",
+    }
+
+
+def laps_ms(services: Services, questions: list[str], audience: str) -> list[float]:
+    """Return how long each question takes when it is asked again."""
+    times = []
+    for number, question in enumerate(questions * 2):
+        began = time.perf_counter()
+        ids(services, question, audience)
+        if number >= len(questions):
+            times.append(1000 * (time.perf_counter() - began))
+    return times
+
+
+def passages_of(sample: Services) -> tuple[list[Document], NDArray[np.float32]]:
+    """Return the passages of an index and their vectors."""
+    store = sample.store
+    names = [id_ for document in store.documents() for id_ in store.chunks_of(document.doc_id)]
+    vectors = store.vectors(names)
+    return store.get_by_ids(names), np.array([vectors[str(each.id)] for each in store.get_by_ids(names)])
+
+
+def between(vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """Return unit vectors, each between three of the given ones and a little aside."""
+    chance = np.random.default_rng(7)
+    made = np.empty((size, vectors.shape[1]), dtype=np.float32)
+    for start in range(0, size, 10_000):
+        count = min(10_000, size - start)
+        weights = chance.dirichlet([0.5] * 3, count).astype(np.float32)
+        part = np.einsum("ij,ijk->ik", weights, vectors[chance.integers(len(vectors), size=(count, 3))])
+        part += chance.normal(0, 0.015, part.shape).astype(np.float32)
+        made[start : start + count] = part / np.linalg.norm(part, axis=1, keepdims=True)
+    return made
+
+
+def halves(documents: list[Document], vectors: NDArray[np.float32]) -> Iterator[Row]:
+    """Yield a passage for each vector, whose text is the halves of two."""
+    chance = np.random.default_rng(8)
+    for number, vector in enumerate(vectors):
+        first, second = (documents[place] for place in chance.integers(len(documents), size=2))
+        text = first.page_content[: len(first.page_content) // 2] + second.page_content[len(second.page_content) // 2 :]
+        audience = "internal" if number % PUBLIC_EVERY else "public"
+        names = {"doc_id": f"d{number // 25}", "chunk_index": number % 25, "audience": audience}
+        yield Row(f"p{number}", Document(text, id=f"p{number}", metadata=first.metadata | names), vector)
+
+
+if __name__ == "__main__":
+    main()
