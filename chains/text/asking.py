@@ -25,7 +25,11 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("duration", rf"\bhow (?:long|soon|quickly|far ahead|many {_UNITS_OF_TIME})\b"),
     ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),
     ("share", r"\bper ?cent(?:age)?\b"),
-    ("money", r"\b(?:price|cost|fee|(?:sur)?charge|premium|fine)s?\b|\bwhat do (?:i|we) (?:pay|owe)\b"),
+    (
+        "money",
+        r"(?<!free of )(?<!without )(?<!no )\b(?:price|cost|fee|(?:sur)?charge|premium|fine)s?\b"
+        r"|\bwhat do (?:i|we) (?:pay|owe)\b",
+    ),
     (
         "number",
         r"\bhow (?:much|big|tall|far(?! ahead)|high|large|heavy|deep|old)\b"
