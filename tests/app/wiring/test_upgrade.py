@@ -39,8 +39,8 @@ class Before:
         ids = [id_ for document in index.documents() for id_ in index.chunks_of(document.doc_id)]
         vectors = index.vectors(ids)
         self.chunks = [
-            (id_, chunk.page_content, chunk.metadata, vectors[id_])
-            for id_, chunk in zip(ids, index.get_by_ids(ids), strict=True)
+            (str(chunk.id), chunk.page_content, chunk.metadata, vectors[str(chunk.id)])
+            for chunk in index.get_by_ids(ids)  # In any order.
         ]
         self.sources = [(json.dumps(astuple(source)), written) for source, written in index.sources().items()]
         self.contents = contents(services.settings)
