@@ -67,6 +67,7 @@ _MEASURES: Final[Mapping[Kind, Callable[[set[str]], bool]]] = {
     "share": lambda measures: "%" in measures,
     "money": lambda measures: not measures <= _NO_MONEY,
 }
+_MONTHS: Final = "|".join(month.title() for month in MONTHS)
 _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "phone": re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}"),
     "mail": re.compile("@"),
@@ -82,7 +83,8 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     ),
     "date": re.compile(
         r"\b1\d\d\d\b|\b20\d\d\b|\b\d{1,2}:\d\d\b|\b(?:minute|hour|day|week|month|year|decade|centur)(?:s|y|ies)?\b"
-        rf"|\b(?:{'|'.join(month.title() for month in MONTHS)})\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+        rf"|(?:\d|\b(?:in|of|by|from|to|until|till|since|every|each|and|or|late|early|mid)|[,(])[ -]"
+        rf"(?:{_MONTHS})\b|^(?:{_MONTHS})\b|\b(?:{_MONTHS}) \d|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
         r"|\b(?:daily|weekly|monthly|annual(?:ly)?)\b"
         r"|\b(?:morning|noon|midnight|afternoon|evening|o'clock)\b|\b\d{1,2} ?[ap]\.?m\b"
     ),

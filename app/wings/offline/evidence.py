@@ -12,7 +12,7 @@ from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
 from chains.ports import WordSimilarity
-from chains.text.asking import LISTED, fits, is_measured
+from chains.text.asking import LISTED, MEASURED, Kind, fits, is_measured
 from chains.text.ranges import counted, crossed, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
@@ -38,6 +38,12 @@ _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)\b[,.:;]?\s*", re.IGNORECASE)
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
+_RANKS: Final = re.compile(
+    r"\b(?:most|least|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|t|w|for)est)[a-z]{3,}est|preced\w+|succeed\w+|next|previous"
+    r"|(?:before|after|follow\w*) [A-Z]\w+|other than|besides)\b"
+)
+"""Words that compare the rows of a table."""
+_TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
 # How much each feature tells of a statement before it is embedded.
 _FIRST_LOOK: Final = {
     "near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5,
@@ -288,7 +294,12 @@ class Evidence:
         asked, values = self.question, dict(zip(FEATURES, self.values[row], strict=True))
         if self.unnamed(self.statements[row]) > 0 or values["lacking"] >= 1 or (asked.own and is_measured(asked.wants)):
             return UNNAMED
-        return LACKING if values["lacking"] > 0 and is_measured(asked.wants) else 1.0
+        one = self.statements[row]
+        is_compared = one.statement.kind == "row" and _RANKS.search(asked.text)  # One row tells nothing of the others.
+        is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
+        if is_compared or is_other_kind or (values["lacking"] > 0 and is_measured(asked.wants)):
+            return LACKING
+        return 1.0
 
     def first_look(self, limit: int) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""

@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel, LangSmithParams
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 from app.wings.offline.answer import OfflineAnswer, answer, decline, together
 from app.wings.offline.evidence import FEATURES, Evidence
@@ -29,6 +29,8 @@ from chains.reformulation.splitting import asking_part
 from chains.vectors import cosines
 
 MODEL_NAME = "offline-extractive"
+MOST_REMEMBERED = 8192
+"""Vectors of statements, of 1.5 kB each, that are kept in memory."""
 
 
 class OfflineChatModel(BaseChatModel):
@@ -54,6 +56,8 @@ class OfflineChatModel(BaseChatModel):
     candidates: int = Field(default=6, ge=1)
     ranker: Ranker | None = Field(default=None, exclude=True)
     prompts_folder: Path | None = Field(default=None, exclude=True)
+
+    _vectors: dict[str, Any] = PrivateAttr(default_factory=dict)  # Of the statements that were compared before.
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -145,9 +149,17 @@ class OfflineChatModel(BaseChatModel):
         if self.embeddings is None or not rows:
             evidence.keep(rows)
             return
-        vectors = self.embeddings.embed_documents([evidence.in_place(evidence.statements[row]) for row in rows])
+        texts = [evidence.in_place(evidence.statements[row]) for row in rows]
+        if len(self._vectors) > MOST_REMEMBERED:
+            self._vectors = {}  # Not cleared: another thread may read it.
+        known = self._vectors
+        vectors = {text: known[text] for text in texts if text in known}
+        if missing := [text for text in dict.fromkeys(texts) if text not in vectors]:
+            made = np.asarray(self.embeddings.embed_documents(missing), dtype=np.float32)
+            vectors |= dict(zip(missing, made, strict=True))
+            known.update(vectors)
         asked = self.embeddings.embed_query(evidence.question.text)
-        evidence.keep(rows, cosines(np.asarray(vectors, dtype=np.float32), asked).tolist())
+        evidence.keep(rows, cosines(np.array([vectors[text] for text in texts]), asked).tolist())
 
 
 def _asked(messages: Sequence[BaseMessage]) -> str:

@@ -99,3 +99,17 @@ def test_any_text_gives_an_answer_without_rubble(text, question):
 @pytest.mark.parametrize("piece", ["[a](", "*a_", "| a ", "<a ", "a. ", "- a\n", "(\u201c", "\\["])
 def test_a_long_run_of_one_piece_is_read_to_its_end(piece):
     assert ask("What is the a rate?", f"[Guide > a]\n{piece * 4000}\n\nThe a rate is 9 percent.")
+
+
+def test_a_statement_that_was_compared_before_is_not_embedded_again():
+    class Counting(DeterministicFakeEmbedding):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            embedded.extend(texts)
+            return super().embed_documents(texts)
+
+    embedded: list[str] = []
+    model = OfflineChatModel(embeddings=Counting(size=8))
+
+    first = ask("What is the GST rate?", TAX, model=model)
+    assert ask("What is the GST rate?", TAX, model=model) == first
+    assert len(embedded) == len(set(embedded)) > 0

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.wings.offline.evidence import Evidence
+from app.wings.offline.evidence import LACKING, Evidence
 from app.wings.offline.passages import entries
 from app.wings.offline.question import read
+from tests.app.wings.offline.asking_offline import reply_to
 
 TABLE = """[Surcharges]
 | Region | Goods | Surcharge |
@@ -26,3 +27,14 @@ def near(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
 def test_a_near_word_names_no_row_where_another_row_says_the_word_itself():
     evidence = Evidence(read("What is the surcharge for frozen goods in Norland?"), entries(TABLE), near)
     assert evidence.contradicted == [True, True, True]
+
+
+def test_one_row_is_no_sure_answer_to_a_question_that_compares_rows():
+    towers = "[Towers]\n| Tower | Height |\n|---|---|\n| North Tower | 80 metres |\n| South Tower | 70 metres |"
+
+    plain, compared = (
+        reply_to(question, towers, scores=[0.9]).response_metadata["match"]
+        for question in ("What is the height of the North Tower?", "What is the height of the tallest North Tower?")
+    )
+
+    assert compared <= LACKING < plain
