@@ -10,7 +10,7 @@ from app.http.middleware.concurrency import InFlight, Places
 from app.http.middleware.exchange import Exchange
 from app.http.middleware.gate import Gate
 from app.http.middleware.rate_limit import RateLimit
-from app.wiring import Services
+from app.wiring import Service
 
 # Questions of a batch; how long a client may take to send a body; how long a question waits for its turn.
 BATCH_MAX = 10
@@ -18,7 +18,7 @@ BODY_TIMEOUT_S = 10
 QUEUE_S = 10
 
 
-def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
+def middleware(services: Service, in_flight: InFlight) -> list[Middleware]:
     settings, access = services.settings, services.access
     origins = [origin.strip() for origin in settings.web.cors_origins.split(",") if origin.strip()]
     cors = Middleware(

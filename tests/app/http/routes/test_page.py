@@ -3,9 +3,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from app.http.page_files import owner_of
 from app.http.server import create_app
 from app.web.words import languages
-from app.wiring.page_files import owner_of
 from chains.errors import ConfigurationError
 from tests.fakes import fake_groq
 from tests.served import served, small_services
