@@ -22,7 +22,6 @@ KINDS = {
     "readers": "a file name's ending, without its dot: (path) -> SourceText",
     "sources": "an address's scheme: (settings, address, endings) -> OpenedSource",
     "retrieval": "RETRIEVER_TYPE: (settings, store, words, model) -> ChunkRetriever",
-    "rerankers": "RERANKER: (settings, model) -> BaseDocumentCompressor",
     "confidence": "CONFIDENCE_STRATEGY: (settings) -> ConfidenceStrategy",
     "checks": "injection: () -> Scanner; pii: (text) -> Redacted; pii_entities: (text) -> list[Entity]",
     "routes": "(service) -> APIRouter",

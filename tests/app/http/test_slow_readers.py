@@ -55,9 +55,9 @@ def writer() -> Writer:
 
 @contextmanager
 def service(writer: Writer, connection: type[BoundedConnection]) -> Iterator[tuple[str, served]]:
-    settings = load_settings(_env_file=None, llm_provider="offline", max_concurrent_questions=PLACES)
+    settings = load_settings(_env_file=None, llm_provider="offline")
     services = open_service(settings, parts=Parts(chain=RunnableGenerator(writer.parts)))
-    with patch.object(middleware, "QUEUE_S", PATIENCE_S):
+    with patch.object(middleware, "QUEUE_S", PATIENCE_S), patch.object(middleware, "QUESTIONS_AT_ONCE", PLACES):
         running = served(create_app(services), connection=connection, send_buffer=SMALL)
     with running as url:
         yield url, running

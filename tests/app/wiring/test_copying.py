@@ -67,9 +67,9 @@ def test_what_a_store_holds_is_replaced_only_when_that_is_said(corpus, settings)
 
     with pytest.raises(ConfigurationError, match="holds 2 passages; --replace"):
         copy_index(settings("memory"), settings("postgres"), replace=False, progress=print)
-    assert opened(settings("postgres")).store.count() == 2
+    assert opened(settings("postgres")).index.current().count() == 2
     copy_index(settings("memory"), settings("postgres"), replace=True, progress=print)
-    assert opened(settings("postgres")).store.count() == 1
+    assert opened(settings("postgres")).index.current().count() == 1
 
 
 def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, empty_database_url):

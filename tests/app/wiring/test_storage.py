@@ -92,7 +92,7 @@ def test_a_memory_store_lives_beside_its_file_and_lasts(corpus, tmp_path):
 
     again = make(vector_store_type="memory", memory_store_path=path)
     assert again.index.ingest([corpus]).unchanged == 3
-    assert again.embeddings.embedded == 0
+    assert again.index.embeddings.embedded == 0
     assert (path.parent / "vectors.waypoint_kb.ledger.sqlite3").is_file()
     assert not (tmp_path / "storage").exists()
 

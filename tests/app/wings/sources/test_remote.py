@@ -112,9 +112,10 @@ def test_a_page_that_fails_for_now_keeps_its_document(services, site):
 
 
 def test_limits_of_pages_and_depth_hold(tmp_path, site, monkeypatch):
-    for folder, settings in (("pages", {"web_max_pages": 2}), ("depth", {})):
-        monkeypatch.setattr("app.wings.sources.plugin.MAX_DEPTH", 5 if settings else 1)
-        services = services_over(tmp_path / folder, **settings)
+    for folder, pages, depth in (("pages", 2, 5), ("depth", 500, 1)):
+        monkeypatch.setattr("app.wings.sources.plugin.MAX_PAGES", pages)
+        monkeypatch.setattr("app.wings.sources.plugin.MAX_DEPTH", depth)
+        services = services_over(tmp_path / folder)
         report = services.index.ingest([site.url])
         assert ids(services) == {"index", "fees"}
         assert bool(report.problems) == (folder == "pages")
