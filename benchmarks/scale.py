@@ -43,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         exact = opened(folder, "memory")
-        exact.ingest([sample_corpus()])
+        exact.index.ingest([sample_corpus()])
         if options.sizes:
             rows = [measured(opened(folder, "postgres", options.url, size), exact, questions) for size in options.sizes]
             print(table(tuple(rows[0]), [tuple(row.values()) for row in rows]))
@@ -107,7 +107,7 @@ def laps_ms(services: Service, questions: list[str], audience: str) -> list[floa
 
 def passages_of(sample: Service) -> tuple[list[Document], NDArray[np.float32]]:
     """Return the passages of an index and their vectors."""
-    store = sample.store
+    store = sample.index.current()
     names = [id_ for document in store.documents() for id_ in store.chunks_of(document.doc_id)]
     vectors = store.vectors(names)
     return store.get_by_ids(names), np.array([vectors[str(each.id)] for each in store.get_by_ids(names)])
