@@ -27,7 +27,7 @@ ENV PATH=/opt/waypoint/bin:$PATH PYTHONUNBUFFERED=1 CHROMA_PATH=/data/chroma
 USER waypoint
 WORKDIR /data
 # Check the model's files, build its graph and embed the examples of the scope now, and not at every start.
-RUN ["python", "-c", "from waypoint.app.settings import load_settings; from waypoint.app.wiring import Services; Services(load_settings()).scope.invoke({'question': 'Where is it?'})"]
+RUN ["python", "-c", "from waypoint.app.settings import load_settings; from waypoint.app.wiring import open_service; open_service(load_settings(), serving=False).answerer.scope.invoke({'question': 'Where is it?'})"]
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \

@@ -22,12 +22,11 @@ KINDS = {
     "readers": "a file name's ending, without its dot: (path) -> SourceText",
     "sources": "an address's scheme: (settings, address, endings) -> OpenedSource",
     "retrieval": "RETRIEVER_TYPE: (settings, store, words, model) -> ChunkRetriever",
-    "rerankers": "RERANKER: (settings, model) -> BaseDocumentCompressor",
     "confidence": "CONFIDENCE_STRATEGY: (settings) -> ConfidenceStrategy",
     "checks": "injection: () -> Scanner; pii: (text) -> Redacted; pii_entities: (text) -> list[Entity]",
-    "routes": "(services) -> APIRouter",
+    "routes": "(service) -> APIRouter",
     "commands": "a function that Typer takes as `waypoint NAME`",
-    "observers": "(services) -> Observer of every call of the chain",
+    "observers": "(service) -> Observer of every call of the chain",
 }
 
 _WING = re.compile(r"\bapp\.wings\.(\w+)")

@@ -20,7 +20,7 @@ import psutil
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
-from app.wiring import Parts, Services, sample_corpus
+from app.wiring import Parts, Service, open_index, open_service, sample_corpus
 from benchmarks.bench_rows import Row, cache_rows, citation_rows, ingestion
 from benchmarks.figures import ROOT, write_figures
 from benchmarks.house import installed
@@ -42,9 +42,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = load_settings(_env_file=None, chroma_path=Path(folder) / "store", llm_provider="offline")
         # Without the memory of questions: the same ones are asked again, and each is embedded anew.
-        services = Services(settings, parts=Parts(embeddings=Services(settings).embedder))
+        services = open_service(settings, parts=Parts(embeddings=open_index(settings).embedder))
         corpus = REAL_CORPUS if REAL_CORPUS.is_dir() and not is_quick else sample_corpus()
-        services.ingest([corpus])
+        services.index.ingest([corpus])
         slow = [] if is_quick else [ingestion(services, corpus, Path(folder)), *cache_rows()]
         asked = questions()[:FEW] if is_quick else questions()
         rows = [*slow, *quick_rows(services, corpus, Path(folder), asked)]
@@ -53,12 +53,12 @@ def main() -> None:
         write_figures("bench", {"rows": rows})
 
 
-def quick_rows(services: Services, corpus: Path, folder: Path, asked: list[str]) -> list[Row]:
+def quick_rows(services: Service, corpus: Path, folder: Path, asked: list[str]) -> list[Row]:
     """Return what takes seconds where few questions are asked."""
-    hybrid = HybridRetriever(store=services.store, words=services.store)
+    hybrid = HybridRetriever(store=services.index.current(), words=services.index.current())
     return [
         unchanged(services, corpus),
-        retrieval(services, corpus, SimilarityRetriever(store=services.store), asked, "p50 <= 5 ms"),
+        retrieval(services, corpus, SimilarityRetriever(store=services.index.current()), asked, "p50 <= 5 ms"),
         retrieval(services, corpus, hybrid, asked, "p50 <= 8 ms"),
         serve_memory(folder, asked),
         installed_size(),
@@ -71,21 +71,21 @@ def questions() -> list[str]:
     return [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
 
 
-def retrieval(services: Services, corpus: Path, retriever: ChunkRetriever, asked: list[str], aim: str) -> Row:
+def retrieval(services: Service, corpus: Path, retriever: ChunkRetriever, asked: list[str], aim: str) -> Row:
     """Time warm retrieval: embedding the question and searching."""
     for question in asked[:5]:
         retriever.invoke(question)
     times = [1000 * _seconds(partial(retriever.invoke, question)) for question in asked]
     strategy = type(retriever).__name__.removesuffix("Retriever").lower()
-    name = f"warm {strategy} retrieval p50 / p95, {services.store.count()} chunks of {corpus.name}"
+    name = f"warm {strategy} retrieval p50 / p95, {services.index.current().count()} chunks of {corpus.name}"
     return name, "{:.1f} / {:.1f} ms".format(*np.percentile(times, [50, 95])), aim
 
 
-def unchanged(services: Services, corpus: Path) -> Row:
+def unchanged(services: Service, corpus: Path) -> Row:
     """Time an ingestion of what is in the index already."""
-    times = [_seconds(partial(services.ingest, [corpus])) for _ in range(3)]
+    times = [_seconds(partial(services.index.ingest, [corpus])) for _ in range(3)]
     return (
-        f"ingestion of {services.store.count()} chunks that are in the index",
+        f"ingestion of {services.index.current().count()} chunks that are in the index",
         f"{statistics.median(times):.2f} s",
         "",
     )

@@ -18,7 +18,7 @@ from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
 from app.ledger.passages import Passages
 from app.settings import load_settings
-from app.wiring import Parts, Services, sample_corpus
+from app.wiring import Parts, Service, open_service, sample_corpus
 from chains.citations import CiteSources
 from chains.citations.numbering import number_markers
 from chains.citations.references import read_references
@@ -44,17 +44,17 @@ class Cost(NamedTuple):
     processor: float
 
 
-def ingestion(services: Services, corpus: Path, folder: Path) -> Row:
+def ingestion(services: Service, corpus: Path, folder: Path) -> Row:
     """Time an ingestion from nothing against the bare model on the same texts, in turn."""
-    services.embeddings.embed_query("")  # The model is opened.
+    services.index.embeddings.embed_query("")  # The model is opened.
     ours, bare = [], []
     texts: list[str] = []
     for number in range(RUNS):
         settings = services.settings.replace(chroma_path=folder / f"{corpus.name}-{number}")
-        fresh = Services(settings, parts=Parts(embeddings=services.embeddings))
-        ours.append(_cost(partial(fresh.ingest, [corpus])))
-        texts = [indexed_text(chunk) for chunk in all_chunks(fresh.store)]
-        bare.append(_cost(partial(services.embeddings.embed_documents, texts)))
+        fresh = open_service(settings, parts=Parts(embeddings=services.index.embeddings))
+        ours.append(_cost(partial(fresh.index.ingest, [corpus])))
+        texts = [indexed_text(chunk) for chunk in all_chunks(fresh.index.current())]
+        bare.append(_cost(partial(services.index.embeddings.embed_documents, texts)))
     speed, limit = (len(texts) / statistics.median(cost.wall for cost in costs) for costs in (ours, bare))
     pairs = list(zip(ours, bare, strict=True))
     wall = statistics.median(theirs.wall / mine.wall for mine, theirs in pairs)
@@ -94,13 +94,13 @@ def cache_rows() -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             store: dict[str, Any] = {"memory_store_path": Path(folder) / "store.json", "vector_store_type": "memory"}
             cache: dict[str, Any] = {"cache_enabled": True, "cache_backend": backend, "llm_provider": "offline"}
-            services = Services(load_settings(_env_file=None, **store, **cache))
-            services.ingest([sample_corpus()])
+            services = open_service(load_settings(_env_file=None, **store, **cache))
+            services.index.ingest([sample_corpus()])
             name = f"a question asked before, answer from {backend}, p50 / p95 / processor, calls outside"
             yield name, asyncio.run(_measured(services)), "<= 4 ms, 0"
 
 
-async def _measured(services: Services) -> str:
+async def _measured(services: Service) -> str:
     outside, times = Outside(), []
     async with services.running():
         await services.chain.ainvoke(ASKED)
@@ -114,8 +114,8 @@ async def _measured(services: Services) -> str:
     return "{:.1f} / {:.1f} / {:.1f} ms, {}".format(*np.percentile(times, [50, 95]), used, calls)
 
 
-def _embedded(services: Services) -> int:
-    return sum(services.caches.stats.of("embedding", event) for event in ("hits", "misses"))
+def _embedded(services: Service) -> int:
+    return sum(services.index.caches.stats.of("embedding", event) for event in ("hits", "misses"))
 
 
 CHUNKS = 10

@@ -5,21 +5,21 @@ from pathlib import Path
 from typing import Any
 
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import Service, open_service, sample_corpus
 from benchmarks.figures import ROOT, write_figures
 from benchmarks.tables import table
 
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
 
 
-def offline(folder: Path, *documents: Path, **settings: Any) -> Services:
+def offline(folder: Path, *documents: Path, **settings: Any) -> Service:
     """Return services that answer offline from these documents, by default the sample corpus; the index is in `folder`.
 
     Nothing of the environment counts, and no answer is logged.
     """
     chosen = {"chroma_path": folder / "store", "llm_provider": "offline", "min_chunks": 0} | settings
-    services = Services(load_settings(_env_file=None, **chosen), serving=False)
-    services.ingest(documents or [sample_corpus()])
+    services = open_service(load_settings(_env_file=None, **chosen), serving=False)
+    services.index.ingest(documents or [sample_corpus()])
     return services
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
-from app.wiring import Services
+from app.wiring import Service, open_service
+from app.wiring.models import word_similarity
 from benchmarks.fits.corpora import (
     Asked,
     KeptEmbeddings,
@@ -67,12 +68,12 @@ def judge(row: Asked, answer: Answer) -> Judged:
     return Judged(row, answer, holds(first, row), holds(shown, row))
 
 
-def answers(rows: Sequence[Asked], model: OfflineChatModel, services: Services) -> Iterator[Judged]:
+def answers(rows: Sequence[Asked], model: OfflineChatModel, services: Service) -> Iterator[Judged]:
     """Yield the answers to the questions from the passages that were retrieved for them."""
     for row in rows:
         chain = build_chain(
             retriever=KeptPassages(found=row.documents), model=model,
-            citations=CiteSources(similarity=services.word_similarity), confidence=CalibratedConfidence(),
+            citations=CiteSources(similarity=word_similarity()), confidence=CalibratedConfidence(),
         )  # fmt: skip
         yield judge(row, chain.invoke({"question": row.case.question}))
 
@@ -132,9 +133,9 @@ def main() -> None:
     """Measure all sets, and keep the table."""
     given = arguments(__doc__, sets=True)
     configure_logs("error")
-    services = Services(load_settings())
-    vectors = KeptVectors(services.embedder, given.kept)
-    model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=services.word_similarity)
+    services = open_service(load_settings())
+    vectors = KeptVectors(services.index.embedder, given.kept)
+    model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=word_similarity())
     rows: list[list[Any]] = []
     for one in question_sets(given.folder):
         if one.name.startswith("spans") or (given.sets and one.name not in given.sets):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from app.ledger.rows import Row
 from app.observability.logs import configure_logs
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import Service, open_service, sample_corpus
 from benchmarks.figures import ROOT
 from benchmarks.tables import table
 from chains.ingestion.writing import Change
@@ -43,44 +43,44 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         exact = opened(folder, "memory")
-        exact.ingest([sample_corpus()])
+        exact.index.ingest([sample_corpus()])
         if options.sizes:
             rows = [measured(opened(folder, "postgres", options.url, size), exact, questions) for size in options.sizes]
             print(table(tuple(rows[0]), [tuple(row.values()) for row in rows]))
             return
         for services in (opened(folder, "chroma"), opened(folder, "postgres", options.url)):
-            services.stored.vectors.serves = True
-            services.ingest([sample_corpus()])
+            services.index.stored.vectors.serves = True
+            services.index.ingest([sample_corpus()])
             for audience in AUDIENCES:
                 equal = sum(ids(services, text, audience) == ids(exact, text, audience) for text in questions)
-                searched = services.store.searched_by()
+                searched = services.index.current().searched_by()
                 print(f"{searched}, {audience}: as exact search for {equal} of {len(questions)} questions")
 
 
-def opened(folder: Path, kind: str, url: str | None = None, size: int = 0) -> Services:
+def opened(folder: Path, kind: str, url: str | None = None, size: int = 0) -> Service:
     """Return services over a store of this kind, in a collection named by its size."""
     places = {"chroma_path": folder / "chroma", "memory_store_path": folder / "memory.json", "database_url": url}
     made = {"vector_store_type": kind, "llm_provider": "offline", "collection_name": f"scale_{size}"}
-    return Services(load_settings(_env_file=None, **made, **places))
+    return open_service(load_settings(_env_file=None, **made, **places))
 
 
-def ids(services: Services, question: str, audience: str) -> list[str]:
+def ids(services: Service, question: str, audience: str) -> list[str]:
     """Return the ids of the passages found, the best first."""
-    found = services.retriever.invoke(question, {"configurable": {"audience": audience}})
+    found = services.answerer.retriever.invoke(question, {"configurable": {"audience": audience}})
     return [str(passage.id) for passage in found]
 
 
-def measured(services: Services, sample: Services, questions: list[str]) -> dict[str, Any]:
+def measured(services: Service, sample: Service, questions: list[str]) -> dict[str, Any]:
     """Fill an empty index, and return its figures."""
     documents, vectors = passages_of(sample)
     size = int(services.settings.store.collection.removeprefix("scale_"))
     made = between(vectors, size)
     began = time.perf_counter()
-    with services.stored.locked():
-        services.stored.publish(Change(), halves(documents, made))
+    with services.index.stored.locked():
+        services.index.stored.publish(Change(), halves(documents, made))
     filled_s = time.perf_counter() - began
-    asked = [services.embeddings.embed_query(question) for question in questions]
-    found = [set(services.store.nearest(vector, 10, {})) for vector in asked]
+    asked = [services.index.embeddings.embed_query(question) for question in questions]
+    found = [set(services.index.current().nearest(vector, 10, {})) for vector in asked]
     true = [
         {f"p{place}" for place in np.argsort(-(made @ np.array(vector, dtype=np.float32)))[:10]} for vector in asked
     ]
@@ -94,7 +94,7 @@ def measured(services: Services, sample: Services, questions: list[str]) -> dict
     }
 
 
-def laps_ms(services: Services, questions: list[str], audience: str) -> list[float]:
+def laps_ms(services: Service, questions: list[str], audience: str) -> list[float]:
     """Return how long each question takes when it is asked again."""
     times = []
     for number, question in enumerate(questions * 2):
@@ -105,9 +105,9 @@ def laps_ms(services: Services, questions: list[str], audience: str) -> list[flo
     return times
 
 
-def passages_of(sample: Services) -> tuple[list[Document], NDArray[np.float32]]:
+def passages_of(sample: Service) -> tuple[list[Document], NDArray[np.float32]]:
     """Return the passages of an index and their vectors."""
-    store = sample.store
+    store = sample.index.current()
     names = [id_ for document in store.documents() for id_ in store.chunks_of(document.doc_id)]
     vectors = store.vectors(names)
     return store.get_by_ids(names), np.array([vectors[str(each.id)] for each in store.get_by_ids(names)])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import open_index, sample_corpus
 from chains.scope import SCOPE_FILE, HeldOut, ScopeGate, load_scope
 
 THRESHOLDS = (0.30, 0.36, 0.42, 0.48, 0.54)
@@ -24,7 +24,7 @@ def main() -> None:
     configure_logs("warning")
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else sample_corpus() / SCOPE_FILE
     scope = load_scope(path)
-    rows = ScopeGate(scope, Services(load_settings()).embeddings).leave_one_out()
+    rows = ScopeGate(scope, open_index(load_settings()).embeddings).leave_one_out()
     print("| threshold | in scope, declined | to decline, recognised | of these to the right team |\n|---|---|---|---|")
     for threshold in sorted({*THRESHOLDS, scope.threshold}):
         print(table_row(rows, threshold))

@@ -24,7 +24,7 @@ from langchain_core.runnables.base import coerce_to_runnable
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import Service, open_service, sample_corpus
 from app.wiring.models import retriever_of
 from benchmarks.fits.corpora import KEPT, SHARED, QuestionSet, cases_of, question_sets
 from benchmarks.models.server import model_server
@@ -144,11 +144,11 @@ def misspelt(case: Case, errors: int) -> Case:
 def measure(one: QuestionSet, cases: Sequence[Case], way: Mapping[str, Any], kept: Path) -> Measured:
     """Return what a way finds for the questions of a set; the documents are indexed where that was not done yet."""
     place = kept / f"{one.documents.parent.name}_{one.documents.stem}"
-    services = Services(load_settings(_env_file=None, chroma_path=place, **way))
+    services = open_service(load_settings(_env_file=None, chroma_path=place, **way))
     seconds = place / "ingestion_s"
     if not seconds.is_file():
         started = time.perf_counter()
-        services.ingest([one.documents])
+        services.index.ingest([one.documents])
         seconds.write_text(f"{time.perf_counter() - started:.0f}", encoding="utf-8")
     ask = asking(services)
     ask(cases[0])  # What is loaded for the first question is no time of its own.
@@ -162,14 +162,14 @@ def measure(one: QuestionSet, cases: Sequence[Case], way: Mapping[str, Any], kep
     return Measured(np.array(hits), median(laps), size / 1e6, float(seconds.read_text(encoding="utf-8")))
 
 
-def asking(services: Services) -> Callable[[Case], list[Passage]]:
+def asking(services: Service) -> Callable[[Case], list[Passage]]:
     """Return what finds the passages of a question, caches and scope gate apart."""
     settings, index = services.settings, services.index.current()
-    search = retrieve(retriever_of(settings, store=index, words=index, model=lambda: services.model))
+    search = retrieve(retriever_of(settings, store=index, words=index, model=services.answerer.model))
 
     def ask(case: Case) -> list[Passage]:
         state = Question(question=case.question, history=list(case.history))
-        reformulated = coerce_to_runnable(services.reformulation).invoke(state)
+        reformulated = coerce_to_runnable(services.answerer.reformulation).invoke(state)
         return search.invoke(cast("Searching", {**state, **reformulated}))
 
     return ask

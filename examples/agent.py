@@ -8,14 +8,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk
 
 import chains
-from app.wiring import Services
+from app.wiring import Service
 from app.wiring.llm import first_model
 from examples import services
 
 DESCRIPTION = "Answer a question from the customs handbook."
 
 
-def main(services: Services, model: BaseChatModel, question: str) -> None:
+def main(services: Service, model: BaseChatModel, question: str) -> None:
     """Print the agent's answer as it is written, and what its numbers stand for."""
     tool = chains.as_tool(services.chain, name="ask_handbook", description=DESCRIPTION)
     prompt, resolving = "Answer by the handbook, and keep its citations.", [chains.CitationMiddleware()]

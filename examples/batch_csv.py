@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.wiring import Services
+from app.wiring import Service
 from chains.state import Question
 from examples import services
 
 
-def main(services: Services, source: Path, target: Path) -> None:
+def main(services: Service, source: Path, target: Path) -> None:
     """Write a row for each question of the column `question`; one that fails is written with its error."""
     with source.open(encoding="utf-8", newline="") as file:
         questions = [row["question"] for row in csv.DictReader(file)]

@@ -3,7 +3,7 @@
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from app.wiring import Services
+from app.wiring import Service
 from examples import services
 
 
@@ -25,7 +25,7 @@ def way_on(state: State) -> str:
     return END if state["outcome"] == "answered" else "hand_over"
 
 
-def main(services: Services, question: str) -> None:
+def main(services: Service, question: str) -> None:
     """Print what the graph answers."""
     graph = StateGraph(State)
     graph.add_node("ask", services.chain)

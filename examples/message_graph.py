@@ -9,11 +9,11 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 import chains
-from app.wiring import Services
+from app.wiring import Service
 from examples import services
 
 
-def main(services: Services, questions: Sequence[str]) -> None:
+def main(services: Service, questions: Sequence[str]) -> None:
     """Print the answers of one conversation, and the pages that they cite."""
     graph = chains.build_graph(services.chain, checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}

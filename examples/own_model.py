@@ -35,4 +35,4 @@ def main(retriever: BaseRetriever, question: str) -> None:
 
 
 if __name__ == "__main__":
-    main(services().retriever, "What is the rate of GST on imports into Singapore?")
+    main(services().answerer.retriever, "What is the rate of GST on imports into Singapore?")

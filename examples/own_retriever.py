@@ -33,4 +33,4 @@ def main(model: BaseChatModel, question: str) -> None:
 
 
 if __name__ == "__main__":
-    main(services().model, "What is the rate of GST on imports into Singapore?")
+    main(services().answerer.model(), "What is the rate of GST on imports into Singapore?")

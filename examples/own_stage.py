@@ -3,7 +3,7 @@
 from typing import Any
 
 import chains
-from app.wiring import Services
+from app.wiring import Service
 from chains.stage import stage
 from chains.state import Passage
 from examples import services
@@ -19,11 +19,11 @@ def dates(state: dict[str, Any]) -> list[str]:
     return [str(one["metadata"].get("last_updated") or "unknown") for one in state["documents"]]
 
 
-def main(services: Services, question: str) -> None:
+def main(services: Service, question: str) -> None:
     """Print the answer and the dates of what it was written from."""
     chain = chains.build_chain(
-        retriever=services.retriever,
-        model=services.model,
+        retriever=services.answerer.retriever,
+        model=services.answerer.model(),
         stages={"retrieval": stage("newest_first", documents=newest_first), "confidence": stage("dating", dates=dates)},
     )
     answer: Any = chain.invoke({"question": question})

@@ -25,4 +25,9 @@ def main(folder: Path, embeddings: Embeddings, model: BaseChatModel, question: s
 
 if __name__ == "__main__":
     opened = services()
-    main(sample_corpus(), opened.embeddings, opened.model, "What is the rate of GST on imports into Singapore?")
+    main(
+        sample_corpus(),
+        opened.index.embeddings,
+        opened.answerer.model(),
+        "What is the rate of GST on imports into Singapore?",
+    )

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
 from app.settings import Settings, load_settings
-from app.wiring import Services
+from app.wiring import open_index, open_service
 from chains.clock import Clock, SystemClock
 from tests.fakes import MODEL
 from tests.waiting import wait_until
@@ -67,7 +67,7 @@ def write_corpus(folder: Path) -> Path:
         (folder / category).mkdir()
         text = f"---\ntitle: {category} guide\n---\n\n## Rate\n\nThe surcharge on weekends is {rate}."
         (folder / category / "rate.md").write_text(text)
-    Services(settings_over(folder, "http://127.0.0.1:1")).ingest([folder])
+    open_index(settings_over(folder, "http://127.0.0.1:1")).ingest([folder])
     return folder
 
 
@@ -78,7 +78,7 @@ def serving(
     """Run the service while the body runs; yield its address."""
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
         config = uvicorn.Config(
-            create_app(Services(settings, clock=clock or SystemClock())),
+            create_app(open_service(settings, clock=clock or SystemClock())),
             log_level="error",
             ws="none",
             loop="asyncio",

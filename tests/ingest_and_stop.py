@@ -16,7 +16,7 @@ from app.ledger.database import Database
 from app.ledger.index import PassageIndex
 from app.ledger.vectors import Vectors
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, Service, open_service
 from chains.ingestion import writing
 from chains.ingestion.index import Report
 from tests.fakes import WordEmbeddings
@@ -39,16 +39,16 @@ POINTS: dict[str, tuple[Any, str, bool]] = {
 }
 
 
-def make_services(folder: Path, **settings: Any) -> Services:
+def make_services(folder: Path, **settings: Any) -> Service:
     """Return services over the store of the folder."""
     places = {"chroma_path": folder / "store", "memory_store_path": folder / "store" / "vectors.json"}
     chosen = load_settings(_env_file=None, **(places | settings))
-    return Services(chosen, parts=Parts(embeddings=WordEmbeddings()))
+    return open_service(chosen, parts=Parts(embeddings=WordEmbeddings()))
 
 
 def ingest(folder: Path, corpus: Path, *, reset: bool = False, **settings: Any) -> Report:
     """Ingest the corpus into the store of the folder."""
-    return make_services(folder, **settings).ingest([corpus], reset=reset)
+    return make_services(folder, **settings).index.ingest([corpus], reset=reset)
 
 
 def ingest_and_stop(folder: Path, corpus: Path, *, reset: bool, point: str, times: int, **settings: Any) -> None:

@@ -3,20 +3,20 @@
 from pathlib import Path
 from typing import Any
 
-from app.wiring import Parts, Services
+from app.wiring import Parts, Service, open_service
 from chains.ingestion.index import Report
 from tests.access import settings_over
 from tests.fakes import WordEmbeddings
 
 
-def services_over(folder: Path, **settings: Any) -> Services:
+def services_over(folder: Path, **settings: Any) -> Service:
     chosen: dict[str, Any] = {"min_chunks": 0, "web_allow_private": True}
     chosen |= {"vector_store_type": "memory", "memory_store_path": folder / "store.json"} | settings
-    return Services(settings_over(folder, "http://127.0.0.1:1", **chosen), parts=Parts(embeddings=WordEmbeddings()))
+    return open_service(settings_over(folder, "http://127.0.0.1:1", **chosen), parts=Parts(embeddings=WordEmbeddings()))
 
 
-def ids(services: Services) -> set[str]:
-    return set(services.library.catalogue().entries)
+def ids(services: Service) -> set[str]:
+    return set(services.index.library.catalogue().entries)
 
 
 def counts(report: Report) -> tuple[int, int, int, int]:

@@ -10,7 +10,7 @@ import uvicorn
 
 from app.http.compat.uvicorn import BoundedConnection
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Service, open_service
 from tests.fakes import FakeGroq
 from tests.faulty import FaultyGroq
 
@@ -22,7 +22,7 @@ GUIDE = (
 )
 
 
-def small_services(folder: Path, groq: FakeGroq | FaultyGroq, **settings: Any) -> Services:
+def small_services(folder: Path, groq: FakeGroq | FaultyGroq, **settings: Any) -> Service:
     """Return services over an index of one guide; other `settings` win."""
     corpus = folder / "01_regulatory"
     corpus.mkdir()
@@ -33,8 +33,8 @@ def small_services(folder: Path, groq: FakeGroq | FaultyGroq, **settings: Any) -
         "llm_base_url": groq.url,
         "llm_fallback": False,
     } | settings
-    services = Services(load_settings(_env_file=None, llm_max_retries=0, min_chunks=0, **chosen))
-    services.ingest([folder])
+    services = open_service(load_settings(_env_file=None, llm_max_retries=0, min_chunks=0, **chosen))
+    services.index.ingest([folder])
     return services
 
 

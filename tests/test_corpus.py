@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Service, open_service
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -17,9 +17,9 @@ def corpus(shared) -> Path:
 
 
 @pytest.fixture(scope="module")
-def services(corpus, tmp_path_factory) -> Services:
-    services = Services(load_settings(_env_file=None, chroma_path=tmp_path_factory.mktemp("corpus") / "store"))
-    report = services.ingest([corpus])
+def services(corpus, tmp_path_factory) -> Service:
+    services = open_service(load_settings(_env_file=None, chroma_path=tmp_path_factory.mktemp("corpus") / "store"))
+    report = services.index.ingest([corpus])
     assert (report.files, report.problems) == (30, [])
     return services
 
@@ -47,7 +47,7 @@ def test_a_gold_document_is_among_the_first_three_for_nine_in_ten_questions(ques
 
 
 def test_every_citation_resolves_to_a_document_of_the_corpus(services, answers):
-    known = {document.doc_id for document in services.store.documents()}
+    known = {document.doc_id for document in services.index.current().documents()}
     citations = [citation for answer in answers.values() for citation in answer["citations"]]
 
     assert len(citations) > 15
@@ -55,8 +55,12 @@ def test_every_citation_resolves_to_a_document_of_the_corpus(services, answers):
 
 
 def test_every_chunk_is_an_exact_slice_of_its_file_and_carries_its_own_heading(services, corpus):
-    ids = [id_ for document in services.store.documents() for id_ in services.store.chunks_of(document.doc_id)]
-    chunks = services.store.get_by_ids(ids)
+    ids = [
+        id_
+        for document in services.index.current().documents()
+        for id_ in services.index.current().chunks_of(document.doc_id)
+    ]
+    chunks = services.index.current().get_by_ids(ids)
     assert len(chunks) > 500
     for chunk in chunks:
         text, metadata = chunk.page_content, chunk.metadata
@@ -68,5 +72,5 @@ def test_every_chunk_is_an_exact_slice_of_its_file_and_carries_its_own_heading(s
 
 
 def test_a_second_ingestion_changes_nothing(services, corpus):
-    report = services.ingest([corpus])
+    report = services.index.ingest([corpus])
     assert (report.added, report.updated, report.deleted) == (0, 0, 0)

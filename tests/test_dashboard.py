@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import open_service
 
 DASHBOARD: dict[str, Any] = json.loads((Path(__file__).parents[1] / "docs" / "grafana.json").read_text("utf-8"))
 TARGETS = [target for panel in DASHBOARD["panels"] for target in panel["targets"]]
@@ -28,7 +28,7 @@ def exposed(tmp_path_factory) -> dict[str, str]:
         llm_api_key="gsk_test",
         warm_up=False,
     )
-    text = Services(settings, serving=True).metrics.text().decode()
+    text = open_service(settings, serving=True).metrics.text().decode()
     return dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
 
 

@@ -18,7 +18,7 @@ import yaml
 
 from app.http.process import DRAIN_S
 from app.settings import fields, load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import sample_corpus
 from benchmarks.processes import PATIENCE_S, PROGRAM, environment, free_port, responds, wait_until
 
 ROOT = Path(__file__).parents[1]
@@ -138,7 +138,8 @@ def test_the_image_is_healthy_while_the_service_is_ready(httpserver, status, cod
 
 def test_the_model_is_prepared_when_the_image_is_built(monkeypatch):
     asked: list[object] = []
-    monkeypatch.setattr(Services, "scope", type("Gate", (), {"invoke": asked.append}))
+    gate = type("Gate", (), {"invoke": asked.append})
+    monkeypatch.setattr("app.wiring.answerer.scope_gate", lambda *_: gate)
     [prepare] = [program(run) for run in arguments("RUN") if run.startswith("[")]
     in_the_tree = prepare[-1].replace("from waypoint.app", "from app")
     exec(in_the_tree)  # noqa: S102 - the very words of the Dockerfile.

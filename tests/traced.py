@@ -1,4 +1,4 @@
-"""Services that trace to a backend, a question to them, and the tree of runs that the backend was sent."""
+"""Service that trace to a backend, a question to them, and the tree of runs that the backend was sent."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
 from app.settings import Settings, load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, Service, open_index, open_service
 from chains.output import merge
 from tests.langsmith_stub import Backend
 
@@ -19,11 +19,11 @@ CONFIG: Any = {"metadata": {"request_id": "r1"}}
 
 
 @contextmanager
-def tracing(desk: Settings, url: str, **options: Any) -> Iterator[Services]:
+def tracing(desk: Settings, url: str, **options: Any) -> Iterator[Service]:
     """Run services that trace to `url`, both ways, while the body runs."""
     there = {"langsmith_tracing": True, "langsmith_endpoint": url, "langsmith_api_key": SecretStr("lsv2_key")}
     there |= {"otel_exporter_otlp_endpoint": url}
-    services = Services(desk.replace(**there, **options), parts=Parts(embeddings=_embeddings()))
+    services = open_service(desk.replace(**there, **options), parts=Parts(embeddings=_embeddings()))
     try:
         yield services
     finally:
@@ -33,10 +33,10 @@ def tracing(desk: Settings, url: str, **options: Any) -> Iterator[Services]:
 @cache
 def _embeddings() -> Embeddings:
     """Return the one model that all services here share: loading it takes longer than a test."""
-    return Services(load_settings(_env_file=None)).embeddings
+    return open_index(load_settings(_env_file=None)).embeddings
 
 
-async def ask(services: Services, way: str = "invoke") -> Any:
+async def ask(services: Service, way: str = "invoke") -> Any:
     question: Any = {"question": QUESTION}
     match way:
         case "invoke":

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from app.wiring import Parts, Services
+from app.wiring import Parts, Service, open_service
 from tests.access import bearer, key_entry, settings_over
 from tests.fakes import WordEmbeddings
 
@@ -22,19 +22,19 @@ KEYS = ",".join(
 GUIDE = "# Tarpaulins\n\n## Fee\n\nThe fee for a tarpaulin in the depot is 12 dollars."
 
 
-def services_over(folder: Path, **settings: Any) -> Services:
+def services_over(folder: Path, **settings: Any) -> Service:
     chosen = {"auth_mode": "api_key", "api_keys": KEYS, "warm_up": False, "llm_provider": "offline", "min_chunks": 0}
     chosen_settings = settings_over(folder, "http://127.0.0.1:1", **chosen | settings)
-    return Services(chosen_settings, parts=Parts(embeddings=WordEmbeddings()))
+    return open_service(chosen_settings, parts=Parts(embeddings=WordEmbeddings()))
 
 
-def small_services(folder: Path) -> Services:
-    """Services over a public and an internal document, with low limits of an upload."""
+def small_services(folder: Path) -> Service:
+    """Service over a public and an internal document, with low limits of an upload."""
     (folder / "docs" / "internal").mkdir(parents=True)
     (folder / "docs" / "rates.md").write_text("# Rates\n\nThe rate of a crane is 7 dollars.")
     (folder / "docs" / "internal" / "margin.md").write_text("# Margin\n\nThe margin is 3 %.")
     services = services_over(folder, upload_max_mb=1, cache_enabled=True)
-    services.ingest([folder / "docs"])
+    services.index.ingest([folder / "docs"])
     return services
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.ingest import open_services, read_settings
+from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import answer_text, as_json, complain, show, show_stream
 from chains.question import check_question
 from chains.state import Question
@@ -33,26 +33,26 @@ def ask(
         asked["threshold"] = threshold
     if language is not None:
         asked["language"] = language
-    services = open_services(settings, logs_answers=True)
+    service = service_to_ask(settings, logs_answers=True)
     if json:
-        answer = services.chain.invoke(asked)
+        answer = service.chain.invoke(asked)
         show(as_json(answer))
     else:
         from app.wiring.llm import unused_local_server
         from chains.output import merge
 
-        if provider := unused_local_server(services.settings):
+        if provider := unused_local_server(service.settings):
             complain(
                 f"A language model server answers on this machine: LLM_PROVIDER={provider} asks it. "
                 "LLM_PROVIDER=offline hides this line."
             )
         parts: list[Any] = []
-        show_stream(answer_text(services.chain.stream(asked), parts))
+        show_stream(answer_text(service.chain.stream(asked), parts))
         answer = merge(parts)
     if proof is not None:
         from app import hooks
         from app.adapters.private_files import write_atomically
 
-        certificate = hooks.wing("knowledge.certificate:certificate")(answer, services)
+        certificate = hooks.wing("knowledge.certificate:certificate")(answer, service.index)
         write_atomically(proof, as_json(certificate) + "\n")
         complain(f"The proof is in {proof}. Check it: waypoint verify {proof} --documents FOLDER")

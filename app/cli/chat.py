@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import Runnable
 
-from app.cli.ingest import open_services
+from app.cli.ingest import service_to_ask
 from app.cli.rendering import answer_facts, answer_words, complain, show, show_stream
 from app.edge import cited_name, conversation_markdown, matched, one_line_verdict
 from app.observability.logs import escaped
@@ -127,7 +127,7 @@ class Conversation:
 
 def chat() -> None:
     """Answer questions in a conversation; each may refer to earlier ones."""
-    services = open_services(logs_answers=True)
+    services = service_to_ask(logs_answers=True)
     conversation = Conversation(services.chain, most_characters=services.settings.limits.question_characters)
     if not sys.stdin.isatty():
         talk(conversation, (line for line in sys.stdin))

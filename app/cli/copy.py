@@ -36,11 +36,11 @@ def migrate() -> None:
 
 def upgrade() -> None:
     """Bring what earlier programs kept in files and other tables into the ledger; nothing is embedded again."""
-    from app.wiring import Services
+    from app.wiring import open_index
     from app.wiring.upgrade import bring_index_over, bring_over
 
     settings = read_settings()
-    index = bring_index_over(settings, Services(settings, serving=False).stored)
+    index = bring_index_over(settings, open_index(settings).stored)
     lines = [*filter(None, [index]), *bring_over(settings)]
     for line in lines:
         show(f"Brought over {line}.")

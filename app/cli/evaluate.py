@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.ingest import open_services, read_settings
+from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import complain, progress_bar, show
 from chains.errors import ConfigurationError, WaypointError
 
 if TYPE_CHECKING:
     from app.adapters.tracing.experiments import Experiments
-    from app.wiring import Services
+    from app.wiring import Service
     from evals.metrics import Metric
     from evals.questions import Case
     from evals.rows import Row
@@ -168,11 +168,11 @@ def _measured(
         msg = "--judge needs a language model: set LLM_API_KEY"
         raise ConfigurationError(msg)
     experiments = experiments_of(settings) if langsmith else None
-    services = open_services(settings)
-    if certify is False and services.certification:
-        services.certification.forget()
+    services = service_to_ask(settings)
+    if certify is False and services.answerer.certification:
+        services.answerer.certification.forget()
     # What the report and the experiment tell of the run.
-    facts = {"questions": path.name, "chunks": services.store.count(), **settings.as_variables(REPORTED)}
+    facts = {"questions": path.name, "chunks": services.index.current().count(), **settings.as_variables(REPORTED)}
     rows = _rows(services, cases, out, judge=judge, experiments=experiments, dataset=str(langsmith), facts=facts)
     metrics = measure(cases, rows, samples=SAMPLES)
     show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
@@ -197,7 +197,7 @@ def _measured(
 
 
 def _rows(
-    services: "Services",
+    services: "Service",
     cases: Sequence["Case"],
     out: Path | None,
     *,
@@ -219,7 +219,9 @@ def _rows(
     by_id, done = {case.id: case for case in cases}, dict[str, "Row"]()
     judging = None
     if judge:
-        judging = Judge(services.model.bind(temperature=0), prompts.load("judge", services.settings.prompt.folder))
+        judging = Judge(
+            services.answerer.model().bind(temperature=0), prompts.load("judge", services.settings.prompt.folder)
+        )
     with progress_bar("Asking") as progress, rows_file(out) as write:
 
         def answered(case_id: str) -> "Row":
@@ -275,7 +277,7 @@ def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | 
         write_page(json_out, json.dumps(found, indent=2) + "\n")
 
 
-def _certify_high(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"]) -> None:
+def _certify_high(services: "Service", cases: Sequence["Case"], rows: Sequence["Row"]) -> None:
     """Certify the threshold of the high level on the answers given, print it, and keep it.
 
     Raises:
@@ -286,8 +288,9 @@ def _certify_high(services: "Services", cases: Sequence["Case"], rows: Sequence[
     from evals.rows import pairs_of
 
     judged = judgements(pairs_of(cases, rows))
+    certification = services.answerer.certification
     certified = certify(judged, above=services.settings.confidence.medium_threshold)
-    if certified is None or services.certification is None:
+    if certified is None or certification is None:
         least, right = least_kept(WRONG_AT_MOST, CONFIDENCE), sum(right for _, right in judged)
         msg = (
             f"no score is certified: at most {100 * WRONG_AT_MOST:.0f} % wrong, with {100 * CONFIDENCE:.0f} % "
@@ -301,7 +304,7 @@ def _certify_high(services: "Services", cases: Sequence["Case"], rows: Sequence[
         msg = f"{msg}. {more}"
         raise WaypointError(msg)
     bound = upper_bound(certified.wrong, certified.kept, CONFIDENCE)
-    services.certification.keep(
+    certification.keep(
         threshold=certified.threshold,
         wrong_at_most=WRONG_AT_MOST,
         confidence=CONFIDENCE,

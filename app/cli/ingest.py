@@ -17,7 +17,8 @@ from chains.logs import get_logger
 from chains.side_steps import side_step
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    from app.wiring import Service
+    from app.wiring.index import Index
     from chains.ingestion.index import Report
 
 SAMPLE_ANSWERS = (
@@ -57,7 +58,7 @@ def ingest(
     watch: Annotated[bool, typer.Option("--watch", help="Watch the folders and ingest changes until Ctrl-C.")] = False,
 ) -> None:
     """Update the index from files: only changed parts are embedded again; vanished files are removed."""
-    from app.wiring import Services
+    from app.wiring import open_index
     from app.wiring.ingestion import EngineChoice, is_address
     from app.wiring.sample import SAMPLE_INDEX, ingest_command, sample_corpus
     from app.wiring.scope import describe_scope
@@ -76,40 +77,40 @@ def ingest(
         )
         raise IngestionError(msg)
     paths = paths or [str(sample_corpus())]
-    services = Services(settings)
-    if services.remote is not None:
+    index = open_index(settings)
+    if settings.retrieval.url is not None:
         complain("RETRIEVAL_URL is set: questions are answered from that service, not from this index.")
     choice = EngineChoice(engine, ray_address)
     if watch:
-        _watch(services, paths, reset=reset, engine=choice)
+        _watch(index, paths, reset=reset, engine=choice)
         return
-    report = _run(services, paths, reset=reset, dry_run=dry_run, engine=choice)
-    scope = describe_scope(services.settings, services.index.current())
-    notes = [] if dry_run else list(_notes(services, paths))
+    report = _run(index, paths, reset=reset, dry_run=dry_run, engine=choice)
+    scope = describe_scope(settings, index.current())
+    notes = [] if dry_run else list(_notes(index, paths))
     text = "\n".join([report_text(report, dry_run=dry_run), f"Scope: {scope}", *notes])
     show(as_json(asdict(report) | {"scope": scope, "notes": notes}) if json else text)
     if report.problems:
         raise typer.Exit(1)
 
 
-def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
+def _notes(index: "Index", paths: Sequence[str]) -> Iterator[str]:
     """Yield what the steps after an ingestion say; one that fails is named, and the report stands."""
     for tell in hooks.wings("knowledge.ingested:worth_a_look", "knowledge.ingested:count_of_recalled"):
         notes = [f"The step {tell.__name__!r} failed, the log says where; the documents are in the index."]
         with side_step(tell.__name__):
-            notes = list(tell(services, paths))
+            notes = list(tell(index, paths))
         yield from notes
 
 
-def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report":
+def _run(index: "Index", paths: Sequence[str], **options: Any) -> "Report":
     with progress_bar() as progress:
-        report = services.ingest(paths, progress=progress, **options)
+        report = index.ingest(paths, progress=progress, **options)
     for line in problem_lines(report):
         complain(line)
     return report
 
 
-def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options: Any) -> None:
+def _watch(index: "Index", paths: Sequence[str], *, reset: bool, **options: Any) -> None:
     from chains.ingestion.files import real_path
 
     given = [real_path(Path(path)) for path in paths]
@@ -118,7 +119,7 @@ def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options
 
     def ingest_changes(changed: Set[Path] | None) -> None:
         nonlocal reset
-        report = _run(services, paths, only=changed, reset=reset, **options)
+        report = _run(index, paths, only=changed, reset=reset, **options)
         reset = False
         if changed is None or report.problems or report.added or report.updated or report.deleted:
             show(report_text(report))
@@ -188,25 +189,26 @@ def read_settings(paths: Sequence[str] = ()) -> Settings:
     return settings if paths else settings_to_ask(settings)
 
 
-def open_services(settings: Settings | None = None, *, serving: bool = False, logs_answers: bool = False) -> "Services":
-    """Return the services over the index that is asked; that of the sample corpus is filled first.
+def service_to_ask(settings: Settings | None = None, *, serving: bool = False, logs_answers: bool = False) -> "Service":
+    """Return the service over the index that is asked; that of the sample corpus is filled first.
 
     Raises:
         VectorStoreError: the index is empty; a service starts all the same, because documents may be added to it.
     """
-    from app.wiring import Services, sample_corpus
+    from app.wiring import open_service, sample_corpus
     from app.wiring.sample import SAMPLE_INDEX, ingest_command
 
-    services = Services(settings or read_settings(), serving=serving, logs_answers=logs_answers)
-    if services.remote is not None:
-        return services
-    if services.settings.chroma.path == SAMPLE_INDEX:
+    service = open_service(settings or read_settings(), serving=serving, logs_answers=logs_answers)
+    settings, index = service.settings, service.index
+    if settings.retrieval.url is not None:
+        return service
+    if settings.chroma.path == SAMPLE_INDEX:
         complain(SAMPLE_ANSWERS)
-        if services.store.count() == 0:
-            _run(services, [str(sample_corpus())])
-    elif services.store.count() == 0:
-        empty = f"The index is empty; run `{ingest_command(services.settings)}`"
+        if index.current().count() == 0:
+            _run(index, [str(sample_corpus())])
+    elif index.current().count() == 0:
+        empty = f"The index is empty; run `{ingest_command(settings)}`"
         if not serving:
             raise VectorStoreError(empty)
         complain(empty)
-    return services
+    return service

@@ -1,13 +1,16 @@
 """`waypoint serve`: the HTTP service."""
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.ingest import open_services, read_settings
+from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import show
-from chains.logs import get_logger
+from chains.logs import get_logger, masked
+
+if TYPE_CHECKING:
+    from app.wiring import Service
 
 log = get_logger(__name__)
 
@@ -22,20 +25,34 @@ def serve(
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
     from app.wiring.access import require_authentication
-    from app.wiring.checks import summary
     from app.wiring.observability import check_outbox
 
     settings = read_settings()
     require_authentication(settings, host)
     check_workers(settings, workers)
     configure_logs(settings.logs.level, settings.logs.format)
-    services = open_services(settings, serving=True)
-    if services.outbox is not None:
-        check_outbox(services.outbox)
-    log.info("starting", **summary(services))
+    service = service_to_ask(settings, serving=True)
+    if service.index.outbox is not None:
+        check_outbox(service.index.outbox)
+    log.info("starting", **summary(service))
     port = port or settings.server.port
     announce = partial(show, f"Open the page at {page_address(host, port)}")
-    serve_until_drained(services, host=host, port=port, workers=workers, on_started=announce)
+    serve_until_drained(service, host=host, port=port, workers=workers, on_started=announce)
+
+
+def summary(service: "Service") -> dict[str, Any]:
+    """Return a summary of the service: provider, model, address, store, index size, anonymous access."""
+    settings, index, anonymous = service.settings, service.index, service.access.anonymous
+    offline, remote = settings.provider == "offline", settings.retrieval.url
+    usual = "https://openrouter.ai/api/v1" if settings.provider == "openrouter" else "https://api.groq.com"
+    return {
+        "provider": settings.provider,
+        "model": None if offline else settings.llm.model,
+        "base_url": None if offline else masked(settings.llm.base_url or usual),
+        "store": index.stored.place if remote is None else str(masked(remote)),
+        "chunks": index.current().count() if remote is None else None,
+        "without_token": "refused" if anonymous is None else f"{anonymous.audience} documents",
+    }
 
 
 def page_address(host: str, port: int) -> str:

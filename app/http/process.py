@@ -21,7 +21,7 @@ from app.http.compat.uvicorn import BoundedConnection, OneProcess, Workers
 from app.http.middleware.concurrency import InFlight
 from app.observability.logs import configure_logs
 from app.settings import Settings, load_settings
-from app.wiring import Services
+from app.wiring import Service, open_service
 from chains.errors import ConfigurationError, WaypointError
 from chains.logs import get_logger
 
@@ -57,7 +57,7 @@ def check_workers(settings: Settings, workers: int) -> None:
 
 
 def serve(
-    services: Services, *, host: str, port: int, workers: int = 1, on_started: Callable[[], None] = lambda: None
+    services: Service, *, host: str, port: int, workers: int = 1, on_started: Callable[[], None] = lambda: None
 ) -> None:
     """Serve until a signal comes and the service is drained; a second signal stops it at once.
 
@@ -123,7 +123,7 @@ def worker() -> "FastAPI":
     configure_logs(settings.logs.level, settings.logs.format)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        return application(Services(settings))
+        return application(open_service(settings))
     except WaypointError as error:
         log.error("worker_failed_to_start", error=str(error))
         sys.exit(1)
@@ -137,7 +137,7 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def application(services: Services) -> "FastAPI":
+def application(services: Service) -> "FastAPI":
     """Return the application, which drains at signals; called inside the event loop that will serve it."""
     from app.http.server import create_app
 

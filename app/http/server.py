@@ -16,10 +16,10 @@ from app.http.errors import add_error_handlers
 from app.http.middleware import middleware
 from app.http.middleware.concurrency import InFlight
 from app.http.routes import answers, copilot, documents, feedback, health, page, sign_in
-from app.wiring import Services
+from app.wiring import Service
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Service) -> FastAPI:
     """Return the application over `services`; nothing is opened before it starts."""
     settings, in_flight = services.settings, InFlight()
 
@@ -44,7 +44,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     app.state.started = time.monotonic()
     app.state.in_flight = in_flight
-    app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.clock.now)
+    app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.index.clock.now)
     add_error_handlers(app)
     question = copilot.question_model(
         top_k=settings.retrieval.top_k,

@@ -162,11 +162,6 @@ class LimitSettings(Group):
         description="Maximum length of a question on the page, in the terminal and for /copilot; 1,000 for "
         "/api/query and /chat",
     )
-    questions_at_once: Positive = Field(
-        100,
-        validation_alias="max_concurrent_questions",
-        description="Maximum number of questions answered at the same time",
-    )
 
 
 class WebSettings(Group):
@@ -294,11 +289,6 @@ class SourceSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="source_")
 
-    web_max_pages: Positive = Field(
-        500,
-        validation_alias="web_max_pages",
-        description="Maximum number of pages and files downloaded from a web site",
-    )
     web_allow_private: Flag = Field(
         False,
         validation_alias="web_allow_private",

@@ -124,7 +124,7 @@ def _part(kind: str) -> AfterValidator:
 
 StoreName = Annotated[str, _part("vectors")]
 RetrieverName = Annotated[str, _part("retrieval")]
-RerankerName = Annotated[str, _part("rerankers")]
+RerankerName = Literal["cross-encoder", "service", "llm"]
 ModelProvider = Annotated[str, _part("models")]
 EmbeddingProvider = Annotated[str, _part("embeddings")]
 ConfidenceName = Annotated[str, _part("confidence")]

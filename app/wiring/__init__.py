@@ -1,8 +1,7 @@
-"""The composition root: settings, then adapters, then the chain."""
+"""The composition root: `Index`, `Answerer` and `Service`, each made from the settings by one function."""
 
-from app.wiring.build import Services
-from app.wiring.indexing import Parts
-from app.wiring.page_files import ExampleQuestions, Team, Teams
+from app.wiring.index import Parts, open_index
 from app.wiring.sample import sample_corpus
+from app.wiring.service import Service, open_service
 
-__all__ = ["ExampleQuestions", "Parts", "Services", "Team", "Teams", "sample_corpus"]
+__all__ = ["Parts", "Service", "open_index", "open_service", "sample_corpus"]

@@ -27,19 +27,9 @@ if TYPE_CHECKING:
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
 
-# The settings that an answer depends on: those for answering and chunking, not the addresses of services.
-# New answering settings enter the key automatically; a missing one would return wrong answers.
-_PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
+PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
 RERANKING = ("reranker", "reranker_model", "reranker_base_url")
-REDIS_TIMEOUT_S = 0.25  # A question does not wait longer for a cache.
-
-
-def _depended_on() -> set[str]:
-    """Return the variables of what answers, and of how chunks are cut."""
-    return {variable for group in ANSWERING for variable in group.variables()} - _PLACES | {
-        "chunk_size",
-        "chunk_overlap",
-    }
+Version = Callable[[], str | None]
 
 
 @dataclass(frozen=True)
@@ -48,9 +38,8 @@ class Caches:
 
     settings: Settings
     clock: Clock
-    index_version: Callable[[], str | None]
-    stats: CacheStats = field(default_factory=CacheStats)
     store: "ExpiringStore | None" = None
+    stats: CacheStats = field(default_factory=CacheStats)
 
     def embeddings(self, embeddings: Embeddings) -> Embeddings:
         """Return the embeddings with the vectors of questions cached."""
@@ -61,8 +50,8 @@ class Caches:
         vectors = self._level("embedding", TypeAdapter(list[float]), self._embedding_facts())
         return CachedQuestionEmbeddings(embeddings, vectors)
 
-    def retriever(self, retriever: ChunkRetriever) -> ChunkRetriever:
-        """Return the retriever with its chunks cached."""
+    def retriever(self, retriever: ChunkRetriever, version: Version) -> ChunkRetriever:
+        """Return the retriever with its chunks cached, for each version of the index."""
         if not self._on("retrieval"):
             return retriever
         from chains.caching.answers import CachedRetriever
@@ -82,34 +71,25 @@ class Caches:
         same: dict[str, Any] = {
             name: getattr(retriever, name) for name in ("top_k", "threshold", "executor", "link_hosts")
         }
-        return CachedRetriever(retriever=retriever, cache=level, version=self.index_version, **same)
+        return CachedRetriever(retriever=retriever, cache=level, version=version, **same)
 
-    def answers(self, chain: Runnable[Question, Answer], **facts: Any) -> Runnable[Question, Answer]:
-        """Return the chain with cached answers; `facts` are what it depends on besides the settings."""
+    def answers(self, chain: Runnable[Question, Answer], version: Version, **facts: Any) -> Runnable[Question, Answer]:
+        """Return the chain with cached answers; `facts` are what it depends on besides settings and index."""
         if not self._on("answer"):
             return chain
         from chains.caching.answers import CachedAnswers
 
         settings = self.settings
-        texts, values = self.answer_facts()
+        texts, values = answer_facts(settings)
         return CachedAnswers(
             chain,
             cache=self._level("answer", TypeAdapter(Answer), values | texts | facts),
-            version=self.index_version,
+            version=version,
             stats=self.stats,
             clock=self.clock,
             ttl_s=settings.cache.ttl,
             defaults={"top_k": settings.retrieval.top_k, "threshold": settings.retrieval.threshold, "history": []},
         )
-
-    def answer_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what an answer depends on besides the index: all texts of prompts/, and the settings."""
-        settings = self.settings
-        folder = settings.prompt.folder
-        texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
-        # Secrets are dumped as asterisks.
-        dumped = settings.as_variables(sorted(_depended_on()), mode="json")
-        return texts, dumped | {"provider": settings.provider}
 
     def _on(self, *levels: LevelName) -> bool:
         settings = self.settings
@@ -138,3 +118,14 @@ class Caches:
     def _embedding_facts(self) -> dict[str, Any]:
         names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}
         return self.settings.as_variables(names | {"embedding_prefixes"})
+
+
+def answer_facts(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what an answer depends on besides the index: all texts of prompts/, and the settings."""
+    folder = settings.prompt.folder
+    texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
+    # Those for answering and chunking, not the addresses of services. New answering settings enter by themselves: a
+    # missing one would return wrong answers. Secrets are dumped as asterisks.
+    depended_on = {variable for group in ANSWERING for variable in group.variables()} - PLACES
+    dumped = settings.as_variables(sorted(depended_on | {"chunk_size", "chunk_overlap"}), mode="json")
+    return texts, dumped | {"provider": settings.provider}

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.settings import Settings
-from app.wiring.caches import Caches
+from app.wiring.caches import answer_facts
 from app.wiring.ledger import ledger_of
 from chains.confidence import WORDS, CalibratedConfidence, CertifiedConfidence, ConfidenceStrategy, load_model
 from chains.errors import ConfigurationError
@@ -49,7 +49,6 @@ class Certification:
     """The certificate of these settings' index, if there is one; `index_version` returns the current version."""
 
     settings: Settings
-    caches: Caches
     index_version: Callable[[], str | None]
 
     @cached_property
@@ -129,7 +128,7 @@ class Certification:
     def _made_by(self) -> Mapping[str, str]:
         """Return what made the answers besides the index and the model; an evaluation shows factors in any case."""
         settings = self.settings.replace(confidence_include_factors=True)
-        prompts, values = replace(self.caches, settings=settings).answer_facts()
+        prompts, values = answer_facts(settings)
         return {
             "prompts": _digest(prompts),
             "settings": _digest(values),

@@ -1,14 +1,13 @@
-"""Build the pipeline for a citation style and a model, its reformulation and its safety checks, from the settings."""
+"""Build the reformulation, the confidence and the safety checks of a chain from the settings."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import LRUCache, cached
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 
 import prompts
@@ -16,7 +15,6 @@ from app import hooks
 from app.settings import Settings
 from app.wiring.llm import condensing_model
 from app.wiring.models import word_similarity
-from chains.citations import CiteSources
 from chains.clock import Clock
 from chains.confidence import (
     WORDS,
@@ -29,11 +27,8 @@ from chains.confidence import (
     score_confidence,
     without_confidence,
 )
-from chains.context import FormatContext
 from chains.errors import ConfigurationError
-from chains.history import HistoryWindow
-from chains.pipeline import Reformulation, build_chain
-from chains.ports import TokenCounter, WordSimilarity
+from chains.pipeline import Reformulation
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
 from chains.reformulation.reformulate import FindFor
 from chains.reformulation.translate import Foreign, HeldWord
@@ -43,27 +38,21 @@ from chains.retrieval.retriever import Filters, filters_of
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
-from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Searching
+from chains.state import Passage
 
 if TYPE_CHECKING:
     from app.ledger.passages import Passages
 
-HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 
 
 def reformulation_of(
-    settings: Settings,
-    similarity: WordSimilarity,
-    clock: Clock,
-    model: BaseChatModel | None = None,
-    index: "Callable[[], Passages] | None" = None,
+    settings: Settings, clock: Clock, model: BaseChatModel, index: "Callable[[], Passages] | None"
 ) -> Reformulation:
     """Return the reformulation that ENABLE_QUERY_REFORMULATION names, with the deployment's own prompts.
 
     Args:
         settings: the settings.
-        similarity: compares words by meaning.
         clock: measures the language model's time.
         model: the chat model of the answers; a provider's model also rewrites questions.
         index: the documents; where they are elsewhere, no question is taken for one in another language, and the form
@@ -74,11 +63,11 @@ def reformulation_of(
     """
     if settings.reformulation.mode == "off":
         return verbatim
-    asked = condensing_model(model, settings, clock) if model else None
+    asked = condensing_model(model, settings, clock)
     is_foreign = Foreign(is_english=_is_english, is_held=_held_in(index)) if index else None
     rewriting = partial(_rewriting, asked, settings, clock) if asked else None
     return Reformulate(
-        similarity,
+        word_similarity(),
         find=_find_in(index) if index else None,
         condense=rewriting(Condense, "condense") if rewriting else None,
         always=settings.reformulation.mode == "always",
@@ -132,80 +121,6 @@ def _find_in(index: "Callable[[], Passages]") -> FindFor:
     return lambda config, query: found(index(), query, filters_of(config))
 
 
-def pipeline(
-    settings: Settings,
-    *,
-    style: CitationStyle,
-    retriever: BaseRetriever,
-    model: BaseChatModel,
-    model_id: str,
-    scope: Runnable[Searching, Redirect | None] | None,
-    tokens: TokenCounter,
-    similarity: WordSimilarity,
-    reformulation: Reformulation,
-    clock: Clock,
-    confidence: ConfidenceStrategy,
-    moderate: Moderate | None = None,
-    passage_characters: int | None = None,
-    temperature: float | None = None,
-    markers_suffice: bool = False,
-) -> Runnable[Question, Answer]:
-    """Return the pipeline, with the deployment's own prompts if there are any.
-
-    Raises:
-        ConfigurationError: a prompt in PROMPTS_PATH is invalid.
-    """
-    text = partial(prompts.load, folder=settings.prompt.folder)
-    translations = prompts.translations(settings.prompt.folder)
-    prompt = "system" if style == "title" else "system_numbered"
-    system, reminder = text(prompt), text("reminder")
-    # The second provider gets the same prompt.
-    window = min(settings.llm.window(name) for name in (model_id, settings.llm.fallback_model) if name)
-    history = HistoryWindow(HISTORY_TOKENS, tokens)
-    try:
-        return build_chain(
-            retriever=retriever,
-            model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
-            system=system,
-            reminder=reminder,
-            parts=text("parts"),
-            no_results=text("no_results"),
-            unread=None if settings.provider != "offline" or markers_suffice else text("unread"),
-            translations=translations,
-            context=FormatContext(
-                max_tokens=settings.prompt.context_tokens,
-                style=style,
-                window=window,
-                reserved=tokens.count(system) + tokens.count(reminder) + settings.llm.max_tokens + FENCE_TOKENS,
-                tokens=tokens,
-                passage_characters=passage_characters,
-                history=history,
-            ),
-            citations=CiteSources(
-                style=style,
-                min_citations=settings.citations.least,
-                similarity=similarity,
-                checked=settings.citations.stream_checked,
-                markers_suffice=markers_suffice,
-                fallback=text("ungrounded"),
-                withheld=text("withheld"),
-                decline=text("decline"),
-                translations=translations,
-            ),
-            confidence=confidence,
-            reformulation=reformulation,
-            history=history,
-            scope=scope,
-            safety=safety_of(settings, system, moderate),
-            passages_first=True,
-            timeout_s=settings.request_timeout_s,
-            clock=clock,
-        )
-    except ConfigurationError as error:
-        msg = f"{prompt}.txt in PROMPTS_PATH={settings.prompt.folder}: {error}"
-        raise ConfigurationError(msg) from error
-
-
 def confidence_strategy(
     settings: Settings, held: Callable[[ConfidenceStrategy], ConfidenceStrategy] | None = None
 ) -> ConfidenceStrategy:
@@ -241,8 +156,6 @@ def _thresholds(settings: Settings) -> Thresholds:
     return Thresholds(*bounds, settings.confidence.high_threshold)
 
 
-# The tokens that document fences and the guard of a suspicious question add to a prompt.
-FENCE_TOKENS = 160
 THRESHOLDS = RiskThresholds(guard=0.5, block=0.9)
 NEVER_BLOCKED = RiskThresholds(guard=0.5, block=2)
 

@@ -15,11 +15,12 @@ from pydantic import SecretStr
 from app import hooks
 from app.settings import Settings
 from app.settings.values import LISTED_MODEL, LOCAL_SERVERS
+from app.wiring.models import word_similarity
 from chains.clock import Clock
 from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
 from chains.generation.resilient import ResilientChatModel
-from chains.ports import TokenCounter, WordSimilarity
+from chains.ports import TokenCounter
 from chains.resilience import CircuitBreaker, RetryPolicy
 
 OFFLINE = "offline"
@@ -32,24 +33,22 @@ CONDENSED_TOKENS = 100
 PROBE_TIMEOUT_S = 0.3
 
 
-def chat_model(
-    settings: Settings, embeddings: Embeddings, *, clock: Clock, tokens: TokenCounter, similarity: WordSimilarity
-) -> BaseChatModel:
+def chat_model(settings: Settings, embeddings: Embeddings, *, clock: Clock, tokens: TokenCounter) -> BaseChatModel:
     """Return the chat model; without a provider it is the offline answerer alone."""
     if settings.provider == OFFLINE:
-        return offline_model(settings, embeddings, similarity)
+        return offline_model(settings, embeddings)
     return ResilientChatModel(
         providers=providers(settings, clock),
-        last_resort=offline_model(settings, embeddings, similarity) if settings.llm.fallback else None,
+        last_resort=offline_model(settings, embeddings) if settings.llm.fallback else None,
         max_tokens=settings.llm.max_tokens,
         tokens=tokens,
     )
 
 
-def offline_model(settings: Settings, embeddings: Embeddings, similarity: WordSimilarity) -> BaseChatModel:
+def offline_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
     """Return the offline answerer."""
     model: BaseChatModel = hooks.wing("offline:OfflineChatModel")(
-        embeddings=embeddings, similarity=similarity, prompts_folder=settings.prompt.folder
+        embeddings=embeddings, similarity=word_similarity(), prompts_folder=settings.prompt.folder
     )
     return model
 

@@ -38,6 +38,11 @@ SERVICE_TIMEOUT_S, SERVICE_RETRIES = 30, 3
 INPUT_TYPE = "input_type"
 # The passages that a reranker is given, and how long it may take before the old order stands.
 RERANKED, RERANKER_TIMEOUT_S = 30, 5
+RERANKERS = {
+    "cross-encoder": "reranking.cross_encoder:cross_encoder",
+    "llm": "reranking.listwise:listwise",
+    "service": "reranking.service:service",
+}
 
 
 def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
@@ -150,7 +155,7 @@ def retriever_of(
         return retriever
     return RerankingRetriever(
         retriever=retriever,
-        compressor=hooks.load("rerankers", retrieval.reranker)(settings, model),
+        compressor=hooks.wing(RERANKERS[retrieval.reranker])(settings, model),
         candidates=RERANKED,
         timeout_s=RERANKER_TIMEOUT_S,
         **_limits(settings),

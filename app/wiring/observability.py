@@ -3,7 +3,6 @@
 import atexit
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
@@ -138,66 +137,47 @@ def metrics_of(
     """Return the metrics of GET /metrics; `models` may grow."""
     from app.observability.metrics import Metrics
 
+    def of_providers(read: Callable[[Provider], float]) -> "Callable[[], Mapping[Labels, float]]":
+        return lambda: {(model, provider.breaker.name): read(provider) for model, provider in providers_of(models)}
+
+    def of_levels(event: Event) -> "Callable[[], Mapping[Labels, float]]":
+        return lambda: {(level,): caches.of(level, event) for level in LEVELS}
+
     metrics = Metrics(shared=settings.logs.metrics_folder)
-    read_dropped = partial(_by_backend, tracing)
-    metrics.counts("waypoint_traces_dropped", "Traces that the backend did not accept", ("backend",), read_dropped)
-    _add_providers(metrics, models)
-    for event in EVENTS:
-        read = partial(_by_level, caches, event)
-        metrics.counts(f"waypoint_cache_{event}", f"Cache {event}", ("level",), read)
-    faults = "Steps beside an answer or an ingestion that failed"
-    metrics.counts("waypoint_side_step_faults", faults, ("step",), lambda: {(step,): n for step, n in counts.items()})
-    if uploads is not None:
-        read_files = partial(_files, uploads)
-        metrics.counts("waypoint_uploaded_files", "Uploaded files", ("result",), read_files)
-    if outbox is not None:
-        _add_events(metrics, outbox)
-    return metrics
-
-
-def _add_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> None:
+    metrics.counts(
+        "waypoint_traces_dropped",
+        "Traces that the backend did not accept",
+        ("backend",),
+        lambda: {(backend,): dropped for backend, dropped in tracing.dropped().items()},
+    )
     metrics.gauges(
         "waypoint_breaker_open",
         "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open",
         PROVIDER,
-        lambda: _by_provider(models, lambda provider: BREAKER_STATES[provider.breaker.state]),
+        of_providers(lambda provider: BREAKER_STATES[provider.breaker.state]),
     )
-    metrics.gauges(
-        "waypoint_llm_waiting",
-        "Requests that wait because of LLM_RPM or LLM_TPM",
-        PROVIDER,
-        lambda: _by_provider(models, lambda provider: provider.limiter.waiting),
-    )
-    metrics.counts(
-        "waypoint_llm_retries",
-        "Retries of failed calls",
-        PROVIDER,
-        lambda: _by_provider(models, lambda provider: provider.retries.count),
-    )
-
-
-def _add_events(metrics: "Metrics", outbox: Outbox) -> None:
-    waiting = "Events that the broker has not confirmed yet"
-    metrics.gauges("waypoint_events_waiting", waiting, (), lambda: {(): outbox.waiting})
-    metrics.counts(
-        "waypoint_events",
-        "Events by result",
-        ("result",),
-        lambda: {("sent",): outbox.sent, ("dropped",): outbox.dropped},
-    )
-
-
-def _files(uploads: UploadFolder) -> Mapping["Labels", float]:
-    return {("added",): uploads.added, ("failed",): uploads.failed}
-
-
-def _by_provider(models: Mapping[str, BaseChatModel], read: Callable[[Provider], float]) -> Mapping["Labels", float]:
-    return {(model, provider.breaker.name): read(provider) for model, provider in providers_of(models)}
-
-
-def _by_backend(tracing: Tracing) -> Mapping["Labels", float]:
-    return {(backend,): dropped for backend, dropped in tracing.dropped().items()}
-
-
-def _by_level(caches: CacheStats, event: Event) -> Mapping["Labels", float]:
-    return {(level,): caches.of(level, event) for level in LEVELS}
+    waiting = of_providers(lambda provider: provider.limiter.waiting)
+    metrics.gauges("waypoint_llm_waiting", "Requests that wait because of LLM_RPM or LLM_TPM", PROVIDER, waiting)
+    retries = of_providers(lambda provider: provider.retries.count)
+    metrics.counts("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
+    for event in EVENTS:
+        metrics.counts(f"waypoint_cache_{event}", f"Cache {event}", ("level",), of_levels(event))
+    faults = "Steps beside an answer or an ingestion that failed"
+    metrics.counts("waypoint_side_step_faults", faults, ("step",), lambda: {(step,): n for step, n in counts.items()})
+    if uploads is not None:
+        metrics.counts(
+            "waypoint_uploaded_files",
+            "Uploaded files",
+            ("result",),
+            lambda: {("added",): uploads.added, ("failed",): uploads.failed},
+        )
+    if outbox is not None:
+        waiting_events = "Events that the broker has not confirmed yet"
+        metrics.gauges("waypoint_events_waiting", waiting_events, (), lambda: {(): outbox.waiting})
+        metrics.counts(
+            "waypoint_events",
+            "Events by result",
+            ("result",),
+            lambda: {("sent",): outbox.sent, ("dropped",): outbox.dropped},
+        )
+    return metrics

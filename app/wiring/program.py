@@ -7,9 +7,9 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from app.settings import Settings, load_settings
-from app.wiring.build import Services
 from app.wiring.chain import safe_text
 from app.wiring.sample import settings_to_ask
+from app.wiring.service import Service, open_service
 from chains.around import Around
 from chains.cited_answer import CitedAnswer
 from chains.question import check_fields, check_question
@@ -23,8 +23,8 @@ class Configured(Around):
     """The chain of the settings. It is pickled as them: None are those of the process that reads it."""
 
     def __init__(self, settings: Settings | None) -> None:
-        services = _opened() if settings is None else Services(settings, serving=False)
-        super().__init__(services.chain)
+        service = _opened() if settings is None else open_service(settings, serving=False)
+        super().__init__(service.chain)
         self._settings = settings
 
     def __reduce__(self) -> tuple[type["Configured"], tuple[Settings | None]]:
@@ -52,8 +52,8 @@ def open_retriever(settings: Settings | None = None) -> ChunkRetriever:
         SettingsError: a setting is invalid.
         WaypointError: the index cannot be opened.
     """
-    services = _opened() if settings is None else Services(settings, serving=False)
-    return services.retriever
+    service = _opened() if settings is None else open_service(settings, serving=False)
+    return service.answerer.retriever
 
 
 def process_query(
@@ -81,11 +81,11 @@ def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: A
         RetrievalError: the documents cannot be searched.
     """
     check_fields(fields, ASKED, "a search")
-    services = _opened()
-    asked: Any = {"question": safe_text(services.settings, check_question(question))} | fields
-    return retrieve_documents(services.retriever).invoke(asked, config)
+    service = _opened()
+    asked: Any = {"question": safe_text(service.settings, check_question(question))} | fields
+    return retrieve_documents(service.answerer.retriever).invoke(asked, config)
 
 
 @cache
-def _opened() -> Services:
-    return Services(settings_to_ask(load_settings()), serving=False)
+def _opened() -> Service:
+    return open_service(settings_to_ask(load_settings()), serving=False)

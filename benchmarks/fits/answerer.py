@@ -18,7 +18,8 @@ from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.passages import entries
 from app.wings.offline.question import read
 from app.wings.offline.ranker import AHEAD, Feature, Ranker
-from app.wiring import Services
+from app.wiring import open_service
+from app.wiring.models import word_similarity
 from benchmarks.fits.corpora import Asked, KeptVectors, arguments, asked, question_sets
 from chains.context import FormatContext
 from chains.ports import WordSimilarity
@@ -74,12 +75,12 @@ def main() -> None:
 
 def examples(folder: Path, kept: Path) -> Iterable[Example]:
     """Yield the examples of all question sets."""
-    services = Services(load_settings())
-    context = FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.tokens)
-    vectors = KeptVectors(services.embedder, kept)
+    services = open_service(load_settings())
+    context = FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.index.tokens)
+    vectors = KeptVectors(services.index.embedder, kept)
     for one in question_sets(folder):
         for row in (row for row in asked(one, kept=kept) if not row.held):
-            yield example(row, services.word_similarity, vectors, context)
+            yield example(row, word_similarity(), vectors, context)
         vectors.keep()
 
 

@@ -11,7 +11,8 @@ from typing import Final
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
-from app.wiring import Services
+from app.wiring import Service, open_service
+from app.wiring.models import word_similarity
 from benchmarks.fits.corpora import (
     Asked,
     KeptEmbeddings,
@@ -43,9 +44,9 @@ def rate(state: Cited) -> Confidence:
 
 def answers(folder: Path, kept: Path) -> Iterator[Labelled]:
     """Yield what is said first to all questions that can be judged, and whether it holds the answer."""
-    services = Services(load_settings())
-    vectors = KeptVectors(services.embedder, kept)
-    model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=services.word_similarity)
+    services = open_service(load_settings())
+    vectors = KeptVectors(services.index.embedder, kept)
+    model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=word_similarity())
     for one in question_sets(folder):
         if one.name.startswith("spans"):  # Each is one document, which any answer cites.
             continue
@@ -55,13 +56,13 @@ def answers(folder: Path, kept: Path) -> Iterator[Labelled]:
         vectors.keep()
 
 
-def answer(row: Asked, model: OfflineChatModel, services: Services) -> Labelled | None:
+def answer(row: Asked, model: OfflineChatModel, services: Service) -> Labelled | None:
     """Return the answer to a question; None where it was declined or cannot be judged."""
     chain = build_chain(
         retriever=KeptPassages(found=row.documents),
         model=model,
-        context=FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.tokens),
-        citations=CiteSources(similarity=services.word_similarity),
+        context=FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.index.tokens),
+        citations=CiteSources(similarity=word_similarity()),
         confidence=rate,
     )
     given = chain.invoke({"question": row.case.question})

@@ -22,7 +22,7 @@ from langchain_core.retrievers import BaseRetriever
 from numpy.typing import NDArray
 
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import open_service, sample_corpus
 from benchmarks.figures import ROOT
 from benchmarks.offline import QUESTIONS
 from chains.history import turns_of
@@ -137,9 +137,9 @@ def _search(one: QuestionSet, store: Path) -> Iterator[dict[str, Any]]:
             row["kind"] = "answerable" if row["gold"] else "uncovered"
             yield {"corpus": row.get(one.corpus, one.name), "row": row, "documents": [passage]}
         return
-    services = Services(load_settings(chroma_path=store))
-    services.ingest([one.documents])
-    search = retrieve(services.retriever)
+    services = open_service(load_settings(chroma_path=store))
+    services.index.ingest([one.documents])
+    search = retrieve(services.answerer.retriever)
     for row in _rows(one):
         corpus = f"{one.name}_{row[one.corpus]}" if one.corpus else one.name
         asked_for = standalone(row["question"], turns_of(row.get("history") or []))

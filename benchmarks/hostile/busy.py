@@ -11,7 +11,7 @@ import httpx
 from benchmarks.hostile.trying import QUESTION, Tried, alone, index
 from benchmarks.processes import PATIENCE_S, wait_until
 
-QUESTIONS = 145  # MAX_CONCURRENT_QUESTIONS is 100.
+QUESTIONS = 145  # A process answers 100 at once.
 ROUNDS = 5
 WITHIN_S = 5  # A queue of questions would hold a request for as long as a question waits for its turn.
 # One path for each kind of route that asks nothing.

@@ -82,8 +82,10 @@ def _certificates(services: Any) -> Tried:
     """Harm the certificate of an answer in each way, and prove false sentences by every part of one."""
     tried = Tried("false certificates", "a sentence fails, or is not called proven")
     answer = services.chain.invoke({"question": QUESTION})
-    original: dict[str, Any] = dict(certificate(answer, services))
-    folder = Path(services.library.catalogue("internal").sources[original["sentences"][0]["sources"][0]["doc_id"]].path)
+    original: dict[str, Any] = dict(certificate(answer, services.index))
+    folder = Path(
+        services.index.library.catalogue("internal").sources[original["sentences"][0]["sources"][0]["doc_id"]].path
+    )
     root = folder.parents[1]
 
     def read(source: Any) -> Document | None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Service as WiredService
+from app.wiring import open_service
 from benchmarks.processes import Service, service
 
 QUESTION = "What is the surcharge on weekends?"
@@ -39,7 +40,7 @@ class Tried:
         return [self.kind, str(self.count), str(self.count - len(self.failed)), self.held_means]
 
 
-def index(folder: Path, documents: Mapping[str, str] = DOCUMENTS, **settings: Any) -> Services:
+def index(folder: Path, documents: Mapping[str, str] = DOCUMENTS, **settings: Any) -> WiredService:
     """Write the documents below the folder and index them there; return the services of the staff."""
     corpus = folder / "corpus"
     for name, text in documents.items():
@@ -47,8 +48,8 @@ def index(folder: Path, documents: Mapping[str, str] = DOCUMENTS, **settings: An
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     chosen: dict[str, Any] = {"chroma_path": folder / "store", "llm_provider": "offline", "scope_enabled": False}
-    services = Services(load_settings(_env_file=None, relevance_threshold=0, min_chunks=0, **chosen | settings))
-    services.ingest([corpus])
+    services = open_service(load_settings(_env_file=None, relevance_threshold=0, min_chunks=0, **chosen | settings))
+    services.index.ingest([corpus])
     return services
 
 

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 import app.cli
 import app.http.server
 from app.http.server import create_app
-from app.wiring import Services
+from app.wiring import Service
 
 PROBE = "/probe"
 
@@ -25,7 +25,7 @@ async def probe() -> dict[str, int]:
     return {"tasks": len(asyncio.all_tasks()), "connections": len(connections), "memory": process.memory_info().rss}
 
 
-def probed(services: Services) -> FastAPI:
+def probed(services: Service) -> FastAPI:
     """Return the product's application with the probe in front of its own routes."""
     application = create_app(services)
     application.add_api_route(PROBE, probe)

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Service, open_service
 from tests import postgres
 from tests.served import GUIDE
 
@@ -27,8 +27,8 @@ def corpus(tmp_path) -> Path:
     return folder
 
 
-def services(**settings: Any) -> Services:
-    return Services(
+def services(**settings: Any) -> Service:
+    return open_service(
         load_settings(_env_file=None, llm_provider="offline", min_chunks=0, scope_enabled=False, **settings)
     )
 
@@ -45,7 +45,7 @@ def written(program: str) -> str:
 
 
 def test_a_copied_folder_of_chroma_answers_at_another_place(corpus, tmp_path):
-    services(chroma_path=tmp_path / "index").ingest([corpus])
+    services(chroma_path=tmp_path / "index").index.ingest([corpus])
     shutil.copytree(tmp_path / "index", tmp_path / "elsewhere" / "copy")
     shutil.rmtree(tmp_path / "index")
 
@@ -54,7 +54,7 @@ def test_a_copied_folder_of_chroma_answers_at_another_place(corpus, tmp_path):
 
 def test_a_copied_file_of_the_memory_store_answers(corpus, tmp_path):
     kept = {"vector_store_type": "memory", "chroma_path": tmp_path / "words"}
-    services(memory_store_path=tmp_path / "index.json", **kept).ingest([corpus])
+    services(memory_store_path=tmp_path / "index.json", **kept).index.ingest([corpus])
     (tmp_path / "index.waypoint_kb.ledger.sqlite3").rename(tmp_path / "copy.waypoint_kb.ledger.sqlite3")
 
     assert answers(memory_store_path=tmp_path / "copy.json", **kept)
@@ -63,7 +63,7 @@ def test_a_copied_file_of_the_memory_store_answers(corpus, tmp_path):
 @pytest.mark.service
 def test_a_dump_of_postgres_restores_what_was_lost(corpus, tmp_path, empty_database_url):
     settings = {"vector_store_type": "postgres", "database_url": empty_database_url}
-    services(**settings).ingest([corpus])
+    services(**settings).index.ingest([corpus])
     run(written("pg_dump"), tmp_path, empty_database_url)
     with psycopg.connect(empty_database_url) as connection:
         connection.execute("DROP SCHEMA waypoint_waypoint_kb CASCADE")

@@ -6,7 +6,7 @@ import pytest
 
 from app import hooks
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import open_index, open_service
 from chains.errors import ConfigurationError
 
 
@@ -66,9 +66,9 @@ def test_events_that_are_wanted_without_their_package_stop_the_program(monkeypat
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "aio_pika", None)
 
-    assert Services(load_settings()).outbox is None
+    assert open_index(load_settings()).outbox is None
     with pytest.raises(ConfigurationError, match=r"RABBITMQ_URL needs the package aio_pika: pip install 'waypoint-co"):
-        _ = Services(load_settings(rabbitmq_url="amqp://guest:guest@127.0.0.1:5672/")).outbox
+        _ = open_index(load_settings(rabbitmq_url="amqp://guest:guest@127.0.0.1:5672/")).outbox
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_what_needs_an_extra_says_which_to_install(monkeypatch, package, modules
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
 
-    services = Services(load_settings(**chosen))
+    services = open_service(load_settings(**chosen))
     with pytest.raises(
         ConfigurationError, match=rf"{needed_for} needs the package {package}: pip install '.*\[{package}\]'"
     ):
-        _ = services.model
+        _ = services.answerer.model()
 
 
 def test_each_passes_over_a_wing_that_was_left_out_and_stops_at_a_package_that_is_missing(monkeypatch):

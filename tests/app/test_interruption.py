@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.ingest import open_services
+from app.cli.ingest import service_to_ask
 from chains.errors import VectorStoreError
 from tests.fakes import WordEmbeddings
 from tests.ingest_and_stop import ingest, ingest_and_stop, make_services, waypoint
@@ -36,7 +36,7 @@ def stopped(
 def contents(folder: Path, **settings: Any) -> dict[str, Any]:
     """Return what an index holds: chunks with their vectors, words, records, sources; a search finds all chunks."""
     services = make_services(folder, **settings)
-    index, database = services.index.current(), services.stored.database
+    index, database = services.index.current(), services.index.stored.database
     ids = [id_ for (id_,) in database.rows("SELECT id FROM passages")]
     chunks = {chunk.id: (chunk.page_content, chunk.metadata) for chunk in index.get_by_ids(ids)}
     vectors = {key: vector.tobytes() for key, vector in index.vectors(ids).items()}
@@ -121,8 +121,8 @@ def test_an_index_whose_first_ingestion_was_killed_never_receives_the_sample_cor
 
     services = make_services(tmp_path, vector_store_type=store)
     with pytest.raises(VectorStoreError, match="The index is empty; run `waypoint ingest PATH`"):
-        open_services(services.settings)
-    assert services.store.count() == 0
+        service_to_ask(services.settings)
+    assert services.index.current().count() == 0
 
 
 def test_an_index_that_lost_its_documents_never_receives_the_sample_corpus(tmp_path):
@@ -134,17 +134,17 @@ def test_an_index_that_lost_its_documents_never_receives_the_sample_corpus(tmp_p
     assert ingest(tmp_path, corpus).deleted
 
     with pytest.raises(VectorStoreError, match="The index is empty"):
-        open_services(make_services(tmp_path).settings)
+        service_to_ask(make_services(tmp_path).settings)
 
 
 def test_a_run_of_which_nothing_is_new_changes_nothing(tmp_path):
     corpus = tmp_path / "corpus"
     write_corpus(corpus, *AFTER)
     ingest(tmp_path, corpus)
-    before = make_services(tmp_path).stored.version()
+    before = make_services(tmp_path).index.stored.version()
     ingest(tmp_path, corpus)
 
-    assert make_services(tmp_path).stored.version() == before
+    assert make_services(tmp_path).index.stored.version() == before
 
 
 def test_a_killed_run_is_gone_on_with_and_nothing_is_embedded_twice(tmp_path):
@@ -153,10 +153,10 @@ def test_a_killed_run_is_gone_on_with_and_nothing_is_embedded_twice(tmp_path):
     with stopped(tmp_path, corpus, "staged", 2):
         pass
     services = make_services(tmp_path)
-    services.ingest([corpus])
+    services.index.ingest([corpus])
 
-    embeddings: Any = services.embeddings
-    assert 0 < embeddings.embedded < services.store.count()
+    embeddings: Any = services.index.embeddings
+    assert 0 < embeddings.embedded < services.index.current().count()
 
 
 def test_the_second_of_two_runs_at_once_refuses_and_changes_nothing(undisturbed, tmp_path):

@@ -5,7 +5,6 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 
-from app.wiring.answering import AROUND
 from chains.around import Around
 from chains.output import AnswerChunk
 from tests.chains.gst import ANSWER, QUESTION, gst_chain
@@ -41,9 +40,3 @@ def test_it_is_pickled_where_the_chain_can_be():
     around = pickle.loads(pickle.dumps(Louder(RunnablePassthrough())))  # noqa: S301 - written on this line.
 
     assert around.invoke({"question": "Rate?"}) == {"question": "Rate?!"}
-
-
-def test_what_stands_around_the_sequence_is_listed_from_the_inside_out():
-    names = ["caching", "tracing", "observation", "conversation", "redaction", "disclosure"]
-
-    assert [wrap.__name__ for wrap in AROUND] == names

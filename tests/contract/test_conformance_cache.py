@@ -6,7 +6,7 @@ import json
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from chains.caching.typed_cache import MemoryStore, canonical
 from tests.chains.caching.chain import StoppedClock
 from tests.conftest import SHARED
@@ -86,7 +86,7 @@ def rebuilt_index(given, tmp_path, groq):
 
 def services(groq, cache_store=None, **settings):
     options = {"llm_api_key": "k", "llm_base_url": groq.url, "scope_enabled": False, "cache_enabled": True}
-    return Services(
+    return open_service(
         load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings(), cache_store=cache_store)
     )
 
@@ -94,7 +94,7 @@ def services(groq, cache_store=None, **settings):
 def ingest(service, tmp_path, words, **options):
     (tmp_path / "corpus").mkdir(exist_ok=True)
     (tmp_path / "corpus" / "guide.md").write_text(f"# Guide\n\n{words}")
-    service.ingest([tmp_path / "corpus"], **options)
+    service.index.ingest([tmp_path / "corpus"], **options)
 
 
 CHECKS = {

@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from app.ledger.connect import open_database
 from app.ledger.passages import Passages
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from chains.context import trim
 from chains.errors import ConfigurationError, QuestionError
 from chains.ports import CHARACTERS_PER_TOKEN
@@ -104,11 +104,11 @@ def compression(case, tmp_path, groq):
     (corpus / "a.md").write_text("# GST Guide\n\nThe rate is nine percent. Exports are free.")
     options = {name.lower(): value for name, value in case["input"]["env"].items()}
     settings = load_settings(llm_api_key="k", llm_base_url=groq.url, llm_max_retries=0, **options)
-    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
-    services.ingest([tmp_path / "corpus"])
+    services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
+    services.index.ingest([tmp_path / "corpus"])
 
     groq.replies += [Reply("Exports are free."), Reply(status=500)]
-    compressed, fallen_back = (services.retriever.invoke("the rate", threshold=0.0) for _ in range(2))
+    compressed, fallen_back = (services.answerer.retriever.invoke("the rate", threshold=0.0) for _ in range(2))
     assert [one.page_content for one in compressed] == ["Exports are free."]
     assert ["The rate is nine percent" in one.page_content for one in fallen_back] == [True]
 

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableLambda
 from app.http.errors import reply_to
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from chains import errors
 from tests.access import bearer, key_entry
 from tests.served import served
@@ -41,7 +41,7 @@ def fail(question: dict) -> None:
 def client(tmp_path_factory) -> Iterator[httpx.Client]:
     """The service over a chain that fails as the question says."""
     settings = load_settings(_env_file=None, llm_provider="offline", chroma_path=tmp_path_factory.mktemp("errors"))
-    services = Services(settings, parts=Parts(chain=RunnableLambda(fail)))
+    services = open_service(settings, parts=Parts(chain=RunnableLambda(fail)))
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
 
@@ -56,7 +56,7 @@ def guarded(tmp_path_factory) -> Iterator[httpx.Client]:
         auth_mode="api_key",
         api_keys=key_entry("ann", "k", "ask"),
     )
-    services = Services(settings, parts=Parts(chain=RunnableLambda(fail)))
+    services = open_service(settings, parts=Parts(chain=RunnableLambda(fail)))
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
 

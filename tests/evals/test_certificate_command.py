@@ -6,7 +6,7 @@ import pytest
 
 import prompts
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import open_service
 from app.wiring.ledger import ledger_of
 
 RATE = "What is the rate of GST on imports into Singapore?"
@@ -101,7 +101,7 @@ def test_nothing_is_high_under_other_settings(waypoint, certified, monkeypatch, 
 
 
 def test_another_chain_than_the_certified_one_gives_nothing_high(waypoint, certified):
-    services = Services(load_settings(_env_file=None), serving=False)
+    services = open_service(load_settings(_env_file=None), serving=False)
     chains: list[Any] = [services.chain, services.numbered_chain()]
     found = [chain.invoke({"question": RATE})["confidence"] for chain in chains]
 

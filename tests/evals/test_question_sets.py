@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import open_index, sample_corpus
 from evals.questions import KINDS, PACKAGED, Case, find_questions, read_questions
 
 SAMPLE = read_questions(PACKAGED["sample"])
@@ -84,7 +84,7 @@ def test_a_file_goes_before_a_packaged_set_of_its_name():
 @pytest.fixture(scope="module")
 def index(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("sample") / "store"
-    Services(load_settings(_env_file=None, chroma_path=folder)).ingest([sample_corpus()])
+    open_index(load_settings(_env_file=None, chroma_path=folder)).ingest([sample_corpus()])
     return folder
 
 

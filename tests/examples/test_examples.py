@@ -13,7 +13,7 @@ import examples
 import prompts
 from app.http.server import create_app
 from app.observability.logs import configure_logs, reset_logs
-from app.wiring import Services
+from app.wiring import Service
 from app.wiring.llm import first_model
 from chains.citations.decline import is_decline
 from examples import (
@@ -50,7 +50,7 @@ def groq() -> Iterator[FakeGroq]:
 
 
 @pytest.fixture(scope="module")
-def services(groq, tmp_path_factory) -> Services:
+def services(groq, tmp_path_factory) -> Service:
     return small_services(tmp_path_factory.mktemp("examples"), groq)
 
 
@@ -113,13 +113,13 @@ def test_langgraph_s_configuration_names_the_graph():
 def test_the_tutorial_s_documents_are_cited_by_their_files(services, groq, capsys, tmp_path):
     (tmp_path / "gst.md").write_text("The rate of GST on imports into Singapore is 9 %.")
     groq.replies[:] = [Reply("The rate of GST on imports into Singapore is 9 % [1].")]
-    tutorial_documents.main(tmp_path, services.embeddings, services.model, QUESTION)
+    tutorial_documents.main(tmp_path, services.index.embeddings, services.answerer.model(), QUESTION)
 
     assert capsys.readouterr().out == "The rate of GST on imports into Singapore is 9 % [gst.md]. ['gst.md']\n"
 
 
 def test_the_table_of_rates_is_a_retriever(services, capsys):
-    own_retriever.main(services.model, QUESTION)
+    own_retriever.main(services.answerer.model(), QUESTION)
 
     assert capsys.readouterr().out == f"{ANSWER} ['singapore']\n"
 
@@ -133,7 +133,7 @@ def test_a_stage_puts_its_field_into_the_answer(services, capsys):
 
 
 def test_a_model_of_ones_own_quotes(services, capsys):
-    own_model.main(services.retriever, QUESTION)
+    own_model.main(services.answerer.retriever, QUESTION)
 
     assert "The rate of GST on imports into Singapore is 9 % [GST Guide > Rate]." in capsys.readouterr().out
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from app.http.errors import reply_to
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Services, llm
+from app.wiring import Service, llm, open_service
 from chains.output import merge
 from tests.clocks import StoppedClock
 from tests.exchange import Pace
@@ -49,7 +49,7 @@ class Result:
 class Desk:
     """The service, its clock, and the server that it asks."""
 
-    services: Services
+    services: Service
     client: TestClient
     groq: FaultyGroq
     clock: StoppedClock
@@ -96,8 +96,8 @@ def open_desk(folder: Path, *, breaker_failures: int = 10_000, **settings: Any) 
         clock = StoppedClock()
         # The breaker has tests of its own; elsewhere no fault is to spoil the next.
         stack.enter_context(patch.object(llm, "BREAKER_FAILURES", breaker_failures))
-        services = Services(load_settings(**_settings(folder, groq.url) | settings), clock=clock)
-        services.ingest([guide.parent])
+        services = open_service(load_settings(**_settings(folder, groq.url) | settings), clock=clock)
+        services.index.ingest([guide.parent])
         client = stack.enter_context(TestClient(create_app(services), raise_server_exceptions=False))
         yield Desk(services, client, groq, clock)
 

@@ -17,7 +17,7 @@ from app.adapters.stores.chroma import ChromaServer, Server, _server_client
 from app.adapters.stores.chroma_compat import http_sessions
 from app.ledger.connect import open_database
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import open_index, open_service
 from benchmarks.processes import PATIENCE_S, free_port, service
 from chains.errors import VectorStoreError
 from tests.fakes import WordEmbeddings
@@ -63,7 +63,7 @@ def write_carriers(folder: Path) -> Path:
     corpus = folder / "carriers"
     corpus.mkdir(exist_ok=True)
     for name in ("Alpha", "Beta"):
-        text = f"# Carrier {name}\n\n## Services\n\nThe carrier {name} runs services to two ports a week."
+        text = f"# Carrier {name}\n\n## Service\n\nThe carrier {name} runs services to two ports a week."
         (corpus / f"{name.lower()}.md").write_text(text)
     return corpus
 
@@ -97,12 +97,12 @@ def test_a_whole_question_is_answered_from_a_server(server, tmp_path):
     settings = load_settings(
         chroma_host=server.host, chroma_port=server.port, collection_name="whole", chroma_path=tmp_path / "chroma"
     )
-    services = Services(settings)
-    services.stored.vectors.serves = True
-    services.ingest([write_carriers(tmp_path)])
+    services = open_service(settings)
+    services.index.stored.vectors.serves = True
+    services.index.ingest([write_carriers(tmp_path)])
 
     assert services.chain.invoke({"question": QUESTION})["documents"]
-    assert services.store.searched_by() == "chroma"
+    assert services.index.current().searched_by() == "chroma"
 
 
 def test_a_collection_that_was_deleted_on_the_server_is_filled_again_without_embedding(server, tmp_path):
@@ -124,7 +124,7 @@ def test_several_processes_answer_from_one_server_are_started_again_and_drain_to
     settings = load_settings(
         chroma_host=server.host, chroma_port=server.port, collection_name="shared", chroma_path=tmp_path / "chroma"
     )
-    Services(settings).ingest([write_carriers(tmp_path)])
+    open_index(settings).ingest([write_carriers(tmp_path)])
     environment = {
         "CHROMA_PATH": str(settings.chroma.path),
         "CHROMA_PORT": str(server.port),

@@ -13,7 +13,7 @@ import pytest
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.events.outbox import Outbox
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_index, open_service
 from tests.event_stores import Place
 from tests.proxy import Proxy
 from tests.rabbit import PORT, Sink, sink, skip_without_broker
@@ -55,10 +55,10 @@ class Desk:
 async def desk(folder, place: Place) -> AsyncIterator[Desk]:
     (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.")
     settings = load_settings(vector_store_type="memory", scope_enabled=False, min_chunks=0)
-    Services(settings).ingest([folder / "gst.md"])
+    open_index(settings).ingest([folder / "gst.md"])
     async with sink() as taken, Proxy(PORT) as proxy:
         outbox = place.outbox(proxy.port, taken.exchange, capacity=1000, max_pause_s=0.2)
-        services = Services(settings, parts=Parts(outbox=outbox))
+        services = open_service(settings, parts=Parts(outbox=outbox))
         transport = httpx.ASGITransport(create_app(services))
         async with services.running(), httpx.AsyncClient(transport=transport, base_url="http://desk") as client:
             yield Desk(client, outbox, taken, proxy)

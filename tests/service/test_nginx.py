@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableGenerator
 
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from tests.nginx import nginx, skip_without_nginx
 from tests.served import served
 
@@ -41,7 +41,7 @@ def steps() -> StepByStep:
 @pytest.fixture
 def upstream(steps) -> Iterator[str]:
     settings = load_settings(_env_file=None, llm_provider="offline", rate_limit="2/hour")
-    services = Services(settings, parts=Parts(chain=RunnableGenerator(steps.parts)))
+    services = open_service(settings, parts=Parts(chain=RunnableGenerator(steps.parts)))
     with served(create_app(services), proxies="127.0.0.1") as url:
         yield url
 

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, Service, open_service
 from benchmarks.models.poisoned import SIGNS, Obeying, seen_of, write_poisoned
 from chains.output import merge
 from tests.fakes import WordEmbeddings
 
 
 @pytest.fixture(scope="module")
-def poisoned(tmp_path_factory) -> tuple[Services, int, Any]:
+def poisoned(tmp_path_factory) -> tuple[Service, int, Any]:
     folder = tmp_path_factory.mktemp("poisoned")
     count = write_poisoned(folder / "documents")
     settings = load_settings(
@@ -24,8 +24,8 @@ def poisoned(tmp_path_factory) -> tuple[Services, int, Any]:
         max_context_tokens=20_000,
         llm_provider="offline",
     )
-    services = Services(settings, parts=Parts(model=Obeying(), embeddings=WordEmbeddings()))
-    report = services.ingest([folder / "documents"])
+    services = open_service(settings, parts=Parts(model=Obeying(), embeddings=WordEmbeddings()))
+    report = services.index.ingest([folder / "documents"])
     return services, count, report
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Service, open_service
 from app.wiring.ingestion import EngineChoice
 from benchmarks.documents import pdf
 from chains.ingestion import writing
@@ -53,12 +53,14 @@ def _small_batches(monkeypatch) -> None:
     monkeypatch.setattr(writing, "CHUNKS_A_BATCH", 8)
 
 
-def services(folder: Path) -> Services:
-    return Services(load_settings(_env_file=None, llm_provider="offline", chroma_path=folder / "store"), serving=False)
+def services(folder: Path) -> Service:
+    return open_service(
+        load_settings(_env_file=None, llm_provider="offline", chroma_path=folder / "store"), serving=False
+    )
 
 
 def ingest(folder: Path, corpus: Path, engine: EngineChoice, **options: Any) -> Report:
-    return replace(services(folder).ingest([corpus], engine=engine, **options), seconds=0)
+    return replace(services(folder).index.ingest([corpus], engine=engine, **options), seconds=0)
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -105,10 +107,10 @@ def test_a_bucket_and_a_site_are_read_like_by_one_process(cluster, tmp_path, mon
         bucket.put("paper.pdf", pdf("Nine percent.", "Page two."))
         site.html("/", "<title>Home</title><p>A winch costs 9.")
         addresses = [bucket.address, site.url]
-        plain = services(tmp_path / "plain").ingest(addresses)
-        first = services(tmp_path / "ray").ingest(addresses, engine=by_ray)
+        plain = services(tmp_path / "plain").index.ingest(addresses)
+        first = services(tmp_path / "ray").index.ingest(addresses, engine=by_ray)
         bucket.delete("paper.pdf")
-        again = services(tmp_path / "ray").ingest(addresses, engine=by_ray)
+        again = services(tmp_path / "ray").index.ingest(addresses, engine=by_ray)
 
     assert first.problems == []
     assert replace(first, seconds=0) == replace(plain, seconds=0)

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 import chains
 from app.http.server import create_app
-from app.wiring import Services
+from app.wiring import Service
 from app.wiring.llm import close
 from benchmarks.models.server import ModelServer, model_server
 from benchmarks.models.weights import SMALL
@@ -47,7 +47,7 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def services(server, tmp_path_factory) -> Services:
+def services(server, tmp_path_factory) -> Service:
     return services_of(tmp_path_factory.mktemp("real"), server)
 
 
@@ -57,7 +57,7 @@ def url(services) -> Iterator[str]:
         yield address
 
 
-def services_of(folder: Path, server: ModelServer, **settings: Any) -> Services:
+def services_of(folder: Path, server: ModelServer, **settings: Any) -> Service:
     chosen: dict[str, Any] = {"llm_provider": "llama-cpp", "llm_base_url": server.url, "llm_api_key": None}
     chosen |= {"llm_max_tokens": 60, "llm_fallback": True, "scope_enabled": False}
     return small_services(folder, FakeGroq(), **chosen | settings)
@@ -157,7 +157,7 @@ async def test_a_server_that_dies_between_words_breaks_one_answer_off_and_the_ne
         services = services_of(tmp_path, server)
         answer = merge(services.chain.stream(ASKED, {"callbacks": [KillAtWord(server, 3)]}))
         later = services.chain.invoke(ASKED)
-        await close(services.models)
+        await close(services.answerer.models)
 
     assert answer["metadata"]["finish_reason"] == "error"
     assert later["outcome"] == "degraded"

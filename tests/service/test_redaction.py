@@ -16,7 +16,7 @@ from app.cli.chat import Conversation, talk
 from app.http.server import create_app
 from app.observability.logs import configure_logs, reset_logs
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, Service, open_service
 from tests.event_stores import Place
 from tests.fakes import MODEL, FakeGroq, WordEmbeddings, fake_groq
 from tests.langsmith_stub import Backend, backend
@@ -25,7 +25,7 @@ from tests.served import GUIDE, served
 pytestmark = pytest.mark.service
 
 REDIS = "redis://127.0.0.1:6379/11"
-Way = Callable[[httpx.Client, Services, str], None]
+Way = Callable[[httpx.Client, Service, str], None]
 
 
 class Embedded(WordEmbeddings):
@@ -41,7 +41,7 @@ class Embedded(WordEmbeddings):
 
 
 def post(path: str, body: Callable[[str], Any], **headers: str) -> Way:
-    def ask(client: httpx.Client, services: Services, text: str) -> None:
+    def ask(client: httpx.Client, services: Service, text: str) -> None:
         response = client.post(path, json=body(text), headers=headers)
         assert response.is_success, response.text
         assert 'isError":true' not in response.text
@@ -63,7 +63,7 @@ def called(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
 
 
-def chat(client: httpx.Client, services: Services, text: str) -> None:
+def chat(client: httpx.Client, services: Service, text: str) -> None:
     talk(Conversation(services.chain), [text, f"And again: {text}"])
 
 
@@ -130,7 +130,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         }
 
 
-def desk(folder: Path, groq: FakeGroq, stub: Backend, moderator: HTTPServer, embedded: Embedded) -> Services:
+def desk(folder: Path, groq: FakeGroq, stub: Backend, moderator: HTTPServer, embedded: Embedded) -> Service:
     (folder / "gst.md").write_text(GUIDE)
     outbox = Place(str(folder / "events.sqlite3")).outbox(9, capacity=1000, flush_s=0)
     settings = load_settings(
@@ -142,8 +142,8 @@ def desk(folder: Path, groq: FakeGroq, stub: Backend, moderator: HTTPServer, emb
         langsmith_tracing=True, langsmith_endpoint=stub.url, langsmith_api_key="lsv2_x",
         otel_exporter_otlp_endpoint=stub.url,
     )  # fmt: skip
-    services = Services(settings, parts=Parts(embeddings=embedded, outbox=outbox))
-    services.ingest([folder / "gst.md"])
+    services = open_service(settings, parts=Parts(embeddings=embedded, outbox=outbox))
+    services.index.ingest([folder / "gst.md"])
     return services
 
 
@@ -180,7 +180,7 @@ def test_another_retrieval_service_is_asked_without_the_address(way, httpserver,
     settings = load_settings(
         _env_file=None, retrieval_url=httpserver.url_for(""), chroma_path=tmp_path, warm_up=False, rate_limit="off"
     )  # fmt: skip
-    services = Services(settings)
+    services = open_service(settings)
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:
         WAYS[way](client, services, f"Please mail {address(way)} the {word(way)} rate of GST.")
 

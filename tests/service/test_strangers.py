@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from app.http.server import create_app
-from app.wiring import Services
-from app.wiring.indexing import Parts
+from app.wiring import Parts, open_service
 from tests.access import settings_over
 from tests.fakes import MODEL, FakeGroq, Reply, WordEmbeddings, fake_groq
 from tests.served import served
@@ -50,8 +49,8 @@ class served_both:
         folder = self.folders.mktemp("corpus")
         options = self.options | {"collection_name": f"kb_{uuid4().hex[:8]}"}
         settings = settings_over(folder, self.groq.url, memory_store_path=folder / "store.json", **options)
-        services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
-        services.ingest([write_corpus(folder, internal=internal)])
+        services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
+        services.index.ingest([write_corpus(folder, internal=internal)])
         app = served(create_app(services))
         client = httpx.Client(base_url=app.__enter__(), timeout=60)
         self.entered.append((app, client))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.wiring import Services
+from app.wiring import open_index
 from app.wiring.sample import sample_corpus
 from benchmarks.documents import pdf
 from tests.web.service import settings_over
@@ -51,5 +51,5 @@ def indexed_corpus(folder: Path) -> Path:
     (reference / "johor_warehouse.html").write_text(_HTML, encoding="utf-8")
     (reference / "carrier_notice.md").write_text(_HOSTILE, encoding="utf-8")
     store = folder / "store"
-    Services(settings_over(store, "http://127.0.0.1:1", llm_provider="offline")).ingest([sample_corpus(), reference])
+    open_index(settings_over(store, "http://127.0.0.1:1", llm_provider="offline")).ingest([sample_corpus(), reference])
     return store

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from app.http.server import create_app
 from app.settings import Settings, load_settings
-from app.wiring import Services, llm
+from app.wiring import llm, open_service
 from app.wiring.sample import sample_corpus
 from tests.served import served
 from tests.web.model import ScriptedModel
@@ -30,7 +30,7 @@ def settings_over(store: Path, model_url: str, **overrides: Any) -> Settings:
 @contextmanager
 def serving(store: Path, model: ScriptedModel, **overrides: Any) -> Iterator[str]:
     """Run the service while the body runs; yield its address."""
-    services = Services(settings_over(store, model.url, **overrides))
+    services = open_service(settings_over(store, model.url, **overrides))
     # One test's faults are no reason to refuse the next one's questions.
     with patch.object(llm, "BREAKER_FAILURES", 1000), served(create_app(services)) as url:
         yield url

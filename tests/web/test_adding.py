@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from app.wiring import Services
+from app.wiring import open_index
 from tests.web.asking import ask_and_wait
 from tests.web.axe import violations
 from tests.web.service import serving, settings_over
@@ -98,7 +98,7 @@ def test_the_progress_of_a_job_is_shown_while_it_waits_and_after_a_reload(open_p
     page = open_list(open_page(viewport=SIZES[width], color_scheme=scheme))
     status = page.locator("#upload-status")
     name = f"waits-{width}-{scheme}.md"
-    with Services(settings_over(store, model.url)).stored.locked():
+    with open_index(settings_over(store, model.url)).stored.locked():
         choose(page, {name: f"# Waits {width} {scheme}\n\nWords that wait."})
         expect(status).to_contain_text("Other documents are being added.")
         expect(status.get_by_role("progressbar")).to_be_visible()

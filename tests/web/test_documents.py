@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from app.wiring import Services
+from app.wiring import open_index
 from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, PDF_ANSWER, PDF_QUESTION, ask_and_wait
 from tests.web.axe import violations
 from tests.web.corpus import HOSTILE_QUOTE, HOSTILE_TITLE, HTML_TITLE, PDF_TITLE
@@ -221,7 +221,7 @@ def test_a_removal_can_be_thought_over_and_waits_for_an_ingestion(listed, store,
     listed.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(removes).to_be_focused()
-    with Services(settings_over(store, model.url)).stored.locked():
+    with open_index(settings_over(store, model.url)).stored.locked():
         removes.press("Enter")
         dialog.get_by_role("button", name="Remove", exact=True).click()
 

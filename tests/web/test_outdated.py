@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from app.http.server import create_app
 from app.wings.knowledge.answer_log import open_answers
-from app.wiring import Services
+from app.wiring import Service, open_service
 from tests.served import GUIDE, QUESTION, served
 from tests.waiting import wait_until
 from tests.web.asking import ask_and_wait
@@ -27,10 +27,10 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def services(folder, model) -> Services:
+def services(folder, model) -> Service:
     store = folder.parent / "index" / "chroma"
-    services = Services(settings_over(store, model.url, answer_log=True, min_chunks=0))
-    services.ingest([folder])
+    services = open_service(settings_over(store, model.url, answer_log=True, min_chunks=0))
+    services.index.ingest([folder])
     return services
 
 
@@ -49,7 +49,7 @@ def test_a_reopened_answer_shows_old_and_new_words(page, model, services, folder
     expect(page.locator(".outdated")).to_have_count(0)
 
     (folder / "gst.md").write_text(GUIDE.replace("9 %", "10 %"))
-    services.ingest([folder])
+    services.index.ingest([folder])
     page.reload()
     notice = page.locator(".outdated")
     expect(notice).to_contain_text("A document has changed since this answer. Ask again.")

@@ -10,15 +10,16 @@ from app.http.middleware.concurrency import InFlight, Places
 from app.http.middleware.exchange import Exchange
 from app.http.middleware.gate import Gate
 from app.http.middleware.rate_limit import RateLimit
-from app.wiring import Services
+from app.wiring import Service
 
-# Questions of a batch; how long a client may take to send a body; how long a question waits for its turn.
+# Questions of a batch; how long a client may take to send a body; how many questions are answered at once, and how
+# long another waits for its turn.
 BATCH_MAX = 10
 BODY_TIMEOUT_S = 10
-QUEUE_S = 10
+QUESTIONS_AT_ONCE, QUEUE_S = 100, 10
 
 
-def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
+def middleware(services: Service, in_flight: InFlight) -> list[Middleware]:
     settings, access = services.settings, services.access
     origins = [origin.strip() for origin in settings.web.cors_origins.split(",") if origin.strip()]
     cors = Middleware(
@@ -36,6 +37,6 @@ def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
         bodies=Bodies(timeout_s=BODY_TIMEOUT_S, streamed_bytes=settings.uploads.max_mb * MEGABYTE),
         batch_max=BATCH_MAX,
         rate=RateLimit(parse(settings.rate), access.rate_storage) if settings.rate else None,
-        places=Places(at_once=settings.limits.questions_at_once, queue_s=QUEUE_S),
+        places=Places(at_once=QUESTIONS_AT_ONCE, queue_s=QUEUE_S),
     )
     return [Middleware(Exchange, metrics=services.metrics), *([cors] if origins else []), gate]

@@ -27,7 +27,6 @@ from app.http.questions import (
     run_config,
 )
 from app.http.routes.health import PROBE, Health, health_of
-from app.wiring.build import search
 from chains.blocking import Moderation, SafetyReport
 from chains.conversations import owner_of
 from chains.logs import masked
@@ -310,7 +309,8 @@ async def search_passages(request: Request, body: SearchBody) -> SearchResults:
     config = run_config(request)
     if body.audience == "public":
         config["configurable"]["audience"] = "public"
-    passages = await search(request.app.state.services, body.query, config, top_k=body.top_k, filters=body.filters)
+    search = request.app.state.services.answerer.search
+    passages = await search(body.query, config, top_k=body.top_k, filters=body.filters)
     results = []
     for passage in passages:
         metadata, place = passage["metadata"], place_in(passage["metadata"])

@@ -27,7 +27,7 @@ from app.http.questions import identity_of
 from app.http.routes.page import language_of
 from app.ports import MOST_FILES
 from app.web import document, view
-from app.wiring import Services
+from app.wiring import Service
 from app.wiring.library import PAGE_TIMEOUT_S, UPLOAD_CATEGORIES, Library
 from app.wiring.storage import parser
 from chains.errors import VectorStoreError
@@ -132,8 +132,8 @@ def list_documents(
 ) -> DocumentList:
     """Return the documents that the caller may see; staff sees too how often they are used, and what to look at."""
     identity = identity_of(request)
-    services: Services = request.app.state.services
-    library, is_staff = services.library, identity.audience == "internal"
+    services: Service = request.app.state.services
+    library, is_staff = services.index.library, identity.audience == "internal"
     entries = library.catalogue().entries.values()
     searched = attrgetter("title", "category", "organisation", "jurisdiction", "doc_id")
     words = search.casefold().split()
@@ -157,7 +157,7 @@ def list_documents(
         for document_ in listed:
             document_.used = None if uses is None else uses.get(document_.doc_id, 0)
             document_.warnings = list(_warnings(document_, titles))
-    may_add = identity.may(Scope.INGEST) and services.remote is None
+    may_add = identity.may(Scope.INGEST) and services.answerer.remote is None
     return DocumentList(
         total=len(chosen),
         documents=listed,
@@ -211,7 +211,7 @@ def read_document(
 ) -> Response:
     """Return a document: a page for browsers, JSON for everything else."""
     identity = identity_of(request)
-    library: Library = request.app.state.services.library
+    library: Library = request.app.state.services.index.library
     entry = visible(library, doc_id)
     chunks = library.chunks(doc_id)
     if not chunks:
@@ -311,7 +311,7 @@ async def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Q
 
 
 def _page(request: Request, doc_id: str, number: int) -> "tuple[Library, IndexedPage]":
-    library: Library = request.app.state.services.library
+    library: Library = request.app.state.services.index.library
     entry = visible(library, doc_id)
     indexed = library.page(doc_id, number) if entry.kind == "pdf" else None
     if indexed is None:

@@ -14,7 +14,7 @@ from app.http.openapi import error_responses
 from app.http.policy import Policy
 from app.http.questions import identity_of
 from app.ports import NotTheAskerError
-from app.wiring import Services
+from app.wiring import Service
 from app.wiring.chain import safe_text
 from chains.errors import VectorStoreError
 from chains.logs import get_logger
@@ -54,18 +54,18 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     services, identity = request.app.state.services, identity_of(request)
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
     kept = await _keep(services, body, identity)
-    if services.outbox:
+    if services.index.outbox:
         correlation_id = getattr(request.state, "request_id", None) or str(uuid4())
         payload = {"traceId": str(body.trace_id), "score": body.score, "comment": body.comment}
         payload = {name: value for name, value in (payload | {"userId": identity.user_id}).items() if value is not None}
-        services.outbox.publish("FeedbackReceived", payload, correlation_id=correlation_id)
+        services.index.outbox.publish("FeedbackReceived", payload, correlation_id=correlation_id)
     if services.tracing.scores:
         services.tracing.scores.put(Score(body.trace_id, body.score, body.comment))
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
     return FeedbackAccepted(kept=kept)
 
 
-async def _keep(services: Services, body: FeedbackBody, caller: Identity) -> bool:
+async def _keep(services: Service, body: FeedbackBody, caller: Identity) -> bool:
     """Store it with its answer, and return whether it is; if that fails, accept it only if another receiver does."""
     if services.answer_log is None:
         return False
@@ -82,6 +82,6 @@ async def _keep(services: Services, body: FeedbackBody, caller: Identity) -> boo
         raise RequestRefusedError(403, OTHERS) from None
     except VectorStoreError as error:
         log.error("feedback_not_kept", error=str(error))
-        if not (services.outbox or services.tracing.scores):
+        if not (services.index.outbox or services.tracing.scores):
             raise RequestRefusedError(503, NOT_KEPT) from None
         return False

@@ -10,20 +10,27 @@ from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse
 
 from app.http.middleware.browser_security import page_policy
+from app.http.page_files import EXAMPLES, LOGOS, TEAMS, ExampleQuestions, Teams, file_in, owner_of
 from app.http.policy import KILOBYTE, Policy, no_question
 from app.web import answer, assets, document, view, words
 from app.web.parts import questions_of
-from app.wiring import Services
-from app.wiring.page_files import LOGOS, file_in, owner_of
+from app.wiring import Service
 
 A_YEAR_S = 365 * 24 * 3600
 READ = ["GET", "HEAD"]
 OPEN = Policy(access="open")
 
 
-def page_router(services: Services) -> APIRouter:
+def page_router(services: Service) -> APIRouter:
     """Return the page's routes. They hold no data, so they are open to everybody."""
-    settings, anonymous = services.settings, services.access.anonymous
+    settings, anonymous, library = services.settings, services.access.anonymous, services.index.library
+    is_remote = settings.retrieval.url is not None
+    examples = ExampleQuestions(
+        file_in(settings.web.page, EXAMPLES),
+        present=(lambda _ids, _audience: set()) if is_remote else library.present,
+        english_only=settings.provider == "offline",
+    )
+    teams = Teams(file_in(settings.web.page, TEAMS), (lambda: True) if is_remote else library.holds_own_documents)
     audience = anonymous.audience if anonymous else "public"
     most_characters = settings.limits.question_characters
     owner = owner_of(settings.web.page)
@@ -40,8 +47,8 @@ def page_router(services: Services) -> APIRouter:
             embedded=embedded,
             question=next(filter(None, query.getlist("question")), "")[:most_characters],
             most_characters=most_characters,
-            examples=services.examples.of(language, "public" if embedded else audience),
-            teams=services.teams.by_category(),
+            examples=examples.of(language, "public" if embedded else audience),
+            teams=teams.by_category(),
         )
         microphone = "" if embedded else "self"  # For dictation, which the browser does.
         framed_by = settings.framing_origins if embedded else ()

@@ -13,7 +13,6 @@ from app.wiring.ledger import ledger_of
 
 if TYPE_CHECKING:
     from app.wings.events.outbox import Outbox
-    from app.wiring import Services
 
 
 def outbox(settings: Settings) -> "Outbox | None":
@@ -32,9 +31,9 @@ def outbox(settings: Settings) -> "Outbox | None":
     return Outbox(store, Publisher(chosen.rabbitmq_url.get_secret_value()), capacity=MOST_EVENTS)
 
 
-def trials(services: "Services") -> Iterator[Trial]:
+def trials(settings: Settings) -> Iterator[Trial]:
     """Yield what `waypoint doctor` tries: where events wait, and the broker."""
-    opened = services.outbox
+    opened = outbox(settings)
     if opened is None:
         yield Trial("rabbitmq", None, "RABBITMQ_URL")
         return

@@ -23,7 +23,7 @@ from chains.side_steps import count_fault
 from chains.state import Answer
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    from app.wiring.index import Index
 
 MAX_MB = 200  # Of the logged answers; the oldest go first.
 MOST_WAITING = 1000  # Answers that are not written yet.
@@ -33,11 +33,11 @@ UNLOGGED = "unlogged"  # In the metadata of a call's config: nobody wants this a
 log = get_logger(__name__)
 
 
-def answer_log(services: "Services") -> "KeptAnswers | None":
+def answer_log(index: "Index", *, serving: bool = False) -> "KeptAnswers | None":
     """Return what keeps the answers; None where ANSWER_LOG is off."""
-    if not services.settings.answer_log.enabled:
+    if not index.settings.answer_log.enabled:
         return None
-    return KeptAnswers(open_answers(services.settings), services)
+    return KeptAnswers(open_answers(index.settings), index, serving=serving)
 
 
 def open_answers(settings: Settings) -> AnswerStore:
@@ -51,8 +51,8 @@ class KeptAnswers:
     Python itself waits for the thread when the process ends, so that the answer of a single command is kept as well.
     """
 
-    def __init__(self, store: AnswerStore, services: "Services") -> None:
-        self.store, self._services = store, services
+    def __init__(self, store: AnswerStore, index: "Index", *, serving: bool = False) -> None:
+        self.store, self._index, self._serving = store, index, serving
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answer log")
         self._waiting = 0
         self._failing = self._closed = False
@@ -97,12 +97,12 @@ class KeptAnswers:
 
     def _keep(self, call: Call, answer: Answer, at: float) -> None:
         try:
-            proof = _proof(answer, self._services)
+            proof = _proof(answer, self._index)
             self.store.add(self._logged(call, answer, proof, at), list(quotes(proof)) if proof else [])
         except Exception as error:  # Whatever fails costs the log, and no answer.
             reason = count_fault("answer_log", error)
             if not self._failing:
-                tell = log.warning if self._services.serving else log.info
+                tell = log.warning if self._serving else log.info
                 tell("answers_not_kept", error=reason)
             self._failing = True
         else:
@@ -159,11 +159,11 @@ def quotes(proof: Certificate) -> Iterator[Quote]:
     yield from sorted(found)
 
 
-def _proof(answer: Answer, services: "Services") -> Certificate | None:
+def _proof(answer: Answer, index: "Index") -> Certificate | None:
     """Return the certificate of an answer, whose question has no personal data; None where nothing was retrieved."""
     if not answer["documents"]:
         return None
-    return certificate({**answer, "question": redacted(answer["question"]) or ""}, services)
+    return certificate({**answer, "question": redacted(answer["question"]) or ""}, index)
 
 
 def _says_more(answer: Answer) -> bool:

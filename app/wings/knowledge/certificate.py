@@ -12,11 +12,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from app.wings.knowledge.verification import VERSION, Rule, digest, heading_of, marker_filter, proving_rule, seal
+from app.wiring.caches import answer_facts
 from chains.citations.cited_sentences import Sentence, cited_sentences, sentences_of
 from chains.state import Answer, Citation, Outcome, Passage
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    from app.wiring.index import Index
     from app.wiring.library import Catalogue
 
 
@@ -66,14 +67,14 @@ MOST_BYTES = 20 * 2**20  # A larger file is not read for a certificate; it then 
 FILES = 64
 
 
-def certificate(answer: Answer, services: "Services") -> Certificate:
+def certificate(answer: Answer, index: "Index") -> Certificate:
     """Return what proves an answer, as `verification.verify` checks it.
 
     Raises:
         VectorStoreError: the index cannot be read.
     """
-    catalogue = None if services.remote else services.library.catalogue()
-    prompts, settings = services.caches.answer_facts()
+    catalogue = None if index.settings.retrieval.url else index.library.catalogue()
+    prompts, settings = answer_facts(index.settings)
     sealed = seal(
         {
             "version": VERSION,
@@ -83,7 +84,7 @@ def certificate(answer: Answer, services: "Services") -> Certificate:
             "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "sentences": list(_sentences(answer, catalogue)),
             "model": answer["metadata"]["model"],
-            "index": services.index.current().version if catalogue else None,
+            "index": index.current().version if catalogue else None,
             "prompts": digest(prompts),
             "settings": digest(settings),
         }

@@ -91,12 +91,12 @@ def why_not(
     top_k: Annotated[int | None, typer.Option(min=1, max=100, help="Number of passages to retrieve.")] = None,
 ) -> None:
     """Say where an answer lost a document that should be in it, and what brings it back."""
-    from app.cli.ingest import open_services
+    from app.cli.ingest import service_to_ask
     from app.wings.knowledge.why import lines, why
 
     asked = check_question(question)
     options: dict[str, Any] = {"audience": audience, "jurisdiction": jurisdiction, "top_k": top_k}
-    for line in lines(why(asked, expect, open_services(), **options)):
+    for line in lines(why(asked, expect, service_to_ask(), **options)):
         show(line)
 
 
@@ -125,7 +125,7 @@ def insights(
     ] = None,
 ) -> None:
     """Say what to write next: questions without a sure answer by meaning, the use of documents, the share answered."""
-    from app.cli.ingest import open_services, read_settings
+    from app.cli.ingest import read_settings, service_to_ask
     from app.wings.knowledge.answer_log import open_answers
     from app.wings.knowledge.drafts import draft as write_draft
     from app.wings.knowledge.insights import insights as insights_of
@@ -133,8 +133,12 @@ def insights(
     from app.wiring.scope import folder_of
 
     seconds = _seconds(since)
-    services = open_services(read_settings())
-    if folder and not services.remote and str(folder_of(folder)) not in services.index.current().scopes():
+    services = service_to_ask(read_settings())
+    if (
+        folder
+        and not services.settings.retrieval.url
+        and str(folder_of(folder)) not in services.index.current().scopes()
+    ):
         msg = f"the index holds nothing of {folder}; run `waypoint ingest {folder}`, or set its CHROMA_PATH"
         raise ConfigurationError(msg)
     store = open_answers(services.settings)

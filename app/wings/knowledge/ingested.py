@@ -11,40 +11,40 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.recall import Recalled, check, count_recalled, recalled
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    from app.wiring.index import Index
 
 MOST_EVENTS = 1000  # Of one change; the newest answers.
 
 
-def index_changed(services: "Services") -> None:
+def index_changed(index: "Index") -> None:
     """Bring the log in line with the index, and publish an event for each answer that is recalled by this change."""
-    if services.remote is not None or not services.settings.answer_log.enabled:
+    if index.settings.retrieval.url is not None or not index.settings.answer_log.enabled:
         return
-    store = open_answers(services.settings)
+    store = open_answers(index.settings)
     store.trim()  # Also where nobody has asked for so long that no new answer does.
-    newly = check(store, services.index.current())
-    if newly and services.outbox is not None:
-        for one in recalled(store, services.index.current(), limit=MOST_EVENTS):
+    newly = check(store, index.current())
+    if newly and index.outbox is not None:
+        for one in recalled(store, index.current(), limit=MOST_EVENTS):
             if any(change.statement in newly for change in one.changes):
-                services.outbox.leave("AnswerRecalled", _payload(one), correlation_id=str(uuid4()))
+                index.outbox.leave("AnswerRecalled", _payload(one), correlation_id=str(uuid4()))
 
 
-def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[str]:
+def count_of_recalled(index: "Index", _paths: Sequence[str]) -> Iterator[str]:
     """Yield a line where answers rest on words that changed, for the end of `waypoint ingest`."""
-    if services.remote is not None or not services.settings.answer_log.enabled:
+    if index.settings.retrieval.url is not None or not index.settings.answer_log.enabled:
         return
-    store = open_answers(services.settings)
+    store = open_answers(index.settings)
     if number := count_recalled(store):
         yield f"{summary_of(number, store.days)}. See them with: waypoint recall"
 
 
-def worth_a_look(services: "Services", paths: Sequence[str]) -> Iterator[str]:
+def worth_a_look(index: "Index", paths: Sequence[str]) -> Iterator[str]:
     """Yield a line about the Markdown and plain text below the paths, for the end of `waypoint ingest`."""
     from app.wings.knowledge.findings import read_and_lint
     from chains.ingestion.text_files import LOADERS
 
     folders = [Path(path) for path in paths if Path(path).exists()]
-    _, findings = read_and_lint(folders, services.settings, endings=set(LOADERS))
+    _, findings = read_and_lint(folders, index.settings, endings=set(LOADERS))
     if findings:
         kinds = Counter(finding.kind for finding in findings)
         counts = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))

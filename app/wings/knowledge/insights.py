@@ -19,7 +19,7 @@ from chains.audience import Audience, audience_of
 from chains.text.letters import one_line
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    from app.wiring import Service
 
 LIKE = 0.65  # The cosine from which on two questions are of one group.
 HALF_LIFE_DAYS = 14  # A question counts half after so many days.
@@ -100,7 +100,7 @@ class Insights:
     never_cited: list[str]
 
 
-def insights(store: AnswerStore, services: "Services", *, since: float) -> Insights:
+def insights(store: AnswerStore, services: "Service", *, since: float) -> Insights:
     """Return what the logged answers say about the documents.
 
     Args:
@@ -111,10 +111,10 @@ def insights(store: AnswerStore, services: "Services", *, since: float) -> Insig
     now = store.now()
     counted = [one for one in store.answers(since=since) if one.outcome in COUNTED]
     lacking = [one for one in counted if one.question and lacks_answer(one)]
-    groups = sorted(grouped(lacking, services.embedder), key=lambda group: -_weight(group, now))
+    groups = sorted(grouped(lacking, services.index.embedder), key=lambda group: -_weight(group, now))
     made = [_gap(group, services) for group in groups[: 2 * MOST_GROUPS]]
     documents = _uses(store, since)
-    entries = {} if services.remote else services.library.catalogue("internal").entries
+    entries = {} if services.settings.retrieval.url else services.index.library.catalogue("internal").entries
     cited = {one.doc_id for one in documents}
     return Insights(
         asked=len(counted),
@@ -165,11 +165,11 @@ def _weight(group: Sequence[LoggedAnswer], now: float) -> float:
     return math.fsum(math.exp2(-max(0.0, now - one.at) / (HALF_LIFE_DAYS * DAY_S)) for one in group)
 
 
-def _gap(group: Sequence[LoggedAnswer], services: "Services") -> Gap:
+def _gap(group: Sequence[LoggedAnswer], services: "Service") -> Gap:
     questions = list(dict.fromkeys(str(one.question) for one in group))
     audience: Audience = "public" if 2 * sum(one.audience == "public" for one in group) >= len(group) else "internal"
     searched = group[0].search_query or questions[0]
-    found = services.retriever.invoke(searched, {"configurable": {"audience": "internal"}}, threshold=0.0)
+    found = services.answerer.retriever.invoke(searched, {"configurable": {"audience": "internal"}}, threshold=0.0)
     documents = list(_nearest(found))[:NEAREST]
     return Gap(
         question=questions[0],

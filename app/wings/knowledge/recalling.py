@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.ingest import open_services
+from app.cli.ingest import service_to_ask
 from app.cli.rendering import as_json, show
 from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
@@ -15,7 +15,7 @@ from chains.errors import ConfigurationError
 from chains.text.letters import one_line
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    from app.wiring import Service
 
 
 def recall(
@@ -24,8 +24,8 @@ def recall(
     limit: Annotated[int, typer.Option(min=1, help="Most answers to show; the newest.")] = MOST_SHOWN,
 ) -> None:
     """List the answers that rest on words which changed or vanished."""
-    services = open_services()
-    if services.remote is not None or not services.settings.answer_log.enabled:
+    services = service_to_ask()
+    if services.settings.retrieval.url is not None or not services.settings.answer_log.enabled:
         msg = "recall needs ANSWER_LOG=true and an index of its own, without RETRIEVAL_URL"
         raise ConfigurationError(msg)
     store = open_answers(services.settings)
@@ -41,7 +41,7 @@ def recall(
         show(f"{summary_of(number, store.days)}." + (f" The newest {limit} are shown." if number > limit else ""))
 
 
-def _again(answer: LoggedAnswer, services: "Services") -> dict[str, Any]:
+def _again(answer: LoggedAnswer, services: "Service") -> dict[str, Any]:
     """Return the answer of now, and whether it is the same; nothing where question or answer were not kept."""
     question, proof = answer.search_query or answer.question, answer.certificate
     if not question or not proof:

@@ -21,7 +21,7 @@ from app.wings.knowledge.insights import DocumentUse, Gap, Insights, NearDocumen
 from app.wings.knowledge.shared import outdated_answers, shared_answers
 from app.wings.knowledge.verification import VERSION
 from app.wings.knowledge.why import Reason, why
-from app.wiring import Services
+from app.wiring import Service
 from chains.question import QUERY_MAX_CHARACTERS, check_question
 
 
@@ -95,7 +95,7 @@ EXAMPLE = Certificate(
 )
 
 
-def routes(services: Services) -> APIRouter:
+def routes(services: Service) -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["Waypoint"])
     errors = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
@@ -104,7 +104,7 @@ def routes(services: Services) -> APIRouter:
     @Policy(invalid=QUERIED_BODY)
     async def certify(request: Request, body: QueryBody) -> Any:
         """Answer one question, and prove each sentence: `waypoint verify` checks the certificate."""
-        return await run_in_threadpool(certificate, await asked(request, body), services)
+        return await run_in_threadpool(certificate, await asked(request, body), services.index)
 
     @router.post("/api/why", responses=errors | ok_response(asdict(WHY_EXAMPLE)))
     @Policy(access=Scope.INTERNAL, invalid=QUERIED_BODY)

@@ -17,7 +17,7 @@ from app.wings.knowledge.recall import recalled
 from chains.citations.markers import find_markers
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    from app.wiring import Service
 
 STRANGER = "Sign in to open this answer: it is shown to colleagues only."
 NOT_KEPT = "This service keeps no answers, so a link opens only in the browser it was copied from."
@@ -92,7 +92,7 @@ _EARLIER = {
 }
 
 
-def shared_answers(services: "Services") -> APIRouter:
+def shared_answers(services: "Service") -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["Waypoint"])
     is_kept = services.settings.answer_log.enabled
@@ -125,7 +125,7 @@ def shared_answers(services: "Services") -> APIRouter:
         if found.audience == "internal" != identity.audience:
             raise HTTPException(403, INTERNAL)
         used = documents_of(found)
-        if used != services.library.present(used, identity.audience):
+        if used != services.index.library.present(used, identity.audience):
             raise HTTPException(404, CHANGED)
         return shared(found)
 
@@ -201,10 +201,10 @@ _OUTDATED = {
 }
 
 
-def outdated_answers(services: "Services") -> APIRouter:
+def outdated_answers(services: "Service") -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["Waypoint"])
-    is_kept = services.settings.answer_log.enabled and not services.remote
+    is_kept = services.settings.answer_log.enabled and not services.settings.retrieval.url
     responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_OUTDATED)
 
     @router.post("/api/outdated", responses=responses)
@@ -217,7 +217,7 @@ def outdated_answers(services: "Services") -> APIRouter:
     return router
 
 
-def _outdated(services: "Services", trace_ids: Sequence[str], identity: Identity) -> dict[str, list[OutdatedWords]]:
+def _outdated(services: "Service", trace_ids: Sequence[str], identity: Identity) -> dict[str, list[OutdatedWords]]:
     store, index = open_answers(services.settings), services.index.current()
     asker = store.asker_of(identity.user_id) if identity.user_id else None
     return {

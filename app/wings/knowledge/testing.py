@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import typer
 
 from app.adapters.private_files import write_atomically
-from app.cli.ingest import open_services, read_settings
+from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import complain, show
 from app.wings.knowledge.cases import FileCase, differences, read_cases
 from chains.errors import ConfigurationError
@@ -21,7 +21,7 @@ from chains.state import Answer
 from chains.text.letters import one_line
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    from app.wiring import Service
 
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -56,7 +56,7 @@ def run_tests(
         return
     cases = read_cases(path)
     before = _answers_at(path if path.is_dir() else path.parent, changed_since, cases) if changed_since else []
-    services = open_services()
+    services = service_to_ask()
     results = list(_shown(run(cases, services)))
     show("")
     for result in results:
@@ -88,7 +88,7 @@ def _propose(file: Path) -> None:
     show(f"Wrote {file}: read the tests before you keep them.")
 
 
-def run(cases: Sequence[FileCase], services: "Services") -> Iterator[Result]:
+def run(cases: Sequence[FileCase], services: "Service") -> Iterator[Result]:
     for one in cases:
         started = time.perf_counter()
         answer = _answer(one, services)
@@ -103,7 +103,7 @@ def _by_file(results: Sequence[Result]) -> dict[str, list[bool]]:
     return found if len(found) > 1 else {}
 
 
-def _answer(one: FileCase, services: "Services") -> Answer:
+def _answer(one: FileCase, services: "Service") -> Answer:
     asked: dict[str, Any] = {"question": one.case.question}
     if one.case.language:
         asked["language"] = one.case.language
@@ -138,7 +138,7 @@ def _show_changes(commit: str, before: Sequence[Answer], results: Sequence[Resul
 
 def _answers_at(folder: Path, commit: str, cases: Sequence[FileCase]) -> list[Answer]:
     """Return the answers from an index of the folder as it was at a commit."""
-    from app.wiring import Services
+    from app.wiring import open_service
 
     with tempfile.TemporaryDirectory() as place:
         documents = Path(place) / folder.resolve().name
@@ -147,8 +147,8 @@ def _answers_at(folder: Path, commit: str, cases: Sequence[FileCase]) -> list[An
         settings = read_settings().replace(
             vector_store_type="chroma", chroma_host=None, chroma_path=Path(place) / "index", min_chunks=0
         )
-        services = Services(settings, serving=False)
-        services.ingest([documents])
+        services = open_service(settings, serving=False)
+        services.index.ingest([documents])
         return [_answer(case, services) for case in cases]
 
 

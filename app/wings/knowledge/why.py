@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.runnables import RunnableConfig
 
-    from app.wiring import Services
+    from app.wiring import Service
     from chains.library import Entry
 
 Place = Literal[
@@ -41,7 +41,7 @@ class Reason:
 def why(
     question: str,
     expected: str,
-    services: "Services",
+    services: "Service",
     *,
     audience: Audience = "internal",
     jurisdiction: str | None = None,
@@ -60,10 +60,10 @@ def why(
     Raises:
         QuestionError: the answer comes from a service elsewhere, whose documents are not known here.
     """
-    if services.remote is not None:
+    if services.settings.retrieval.url is not None:
         msg = "RETRIEVAL_URL asks another service for passages: ask it there"
         raise QuestionError(msg)
-    documents = services.library.catalogue("internal")
+    documents = services.index.library.catalogue("internal")
     files = {doc_id: str(source.path) for doc_id, source in documents.sources.items()}
     entry = next((one for one in documents.entries.values() if _is_meant(expected, one, files)), None)
     if entry is None:
@@ -100,7 +100,7 @@ def _unread(expected: str, entries: Sequence["Entry"]) -> Reason:
     return Reason("not read", f"no document of the index has the id, title or file {expected!r}", change)
 
 
-def _lost_in(answer: Answer, entry: "Entry", services: "Services") -> Reason | None:
+def _lost_in(answer: Answer, entry: "Entry", services: "Service") -> Reason | None:
     """Return why a document that was found, or not searched for, is not in the answer; None where it was not found."""
     if any(one["doc_id"] == entry.doc_id and one["matched"] for one in answer["citations"]):
         return Reason("cited", f"the answer cites {entry.title}")
@@ -113,10 +113,10 @@ def _lost_in(answer: Answer, entry: "Entry", services: "Services") -> Reason | N
         return None
     settings = services.settings
     budget = settings.prompt.context_tokens
-    shown = format_context(answer["documents"], max_tokens=budget, tokens=services.tokens)["passages"]
+    shown = format_context(answer["documents"], max_tokens=budget, tokens=services.index.tokens)["passages"]
     if not _places(shown, entry):
         reached = answer["documents"][: held[0] + 1]
-        needed = sum(services.tokens.count(one["content"]) for one in reached)
+        needed = sum(services.index.tokens.count(one["content"]) for one in reached)
         explanation = f"its best passage is number {held[0] + 1}, and only {len(shown)} fit into the prompt"
         return Reason(
             "cut", explanation, f"MAX_CONTEXT_TOKENS={needed + 50 * len(reached)} (now {budget}), or shorter chunks"
@@ -135,11 +135,11 @@ def _lost_in(answer: Answer, entry: "Entry", services: "Services") -> Reason | N
 
 
 def _unfound(
-    answer: Answer, entry: "Entry", services: "Services", config: "RunnableConfig", top_k: int | None
+    answer: Answer, entry: "Entry", services: "Service", config: "RunnableConfig", top_k: int | None
 ) -> Reason:
     """Return why the search did not find a document."""
     query = answer["metadata"]["search_query"]
-    far = services.retriever.invoke(query, config, top_k=FAR, threshold=0.0)
+    far = services.answerer.retriever.invoke(query, config, top_k=FAR, threshold=0.0)
     places = [place for place, one in enumerate(far) if one.metadata.get("doc_id") == entry.doc_id]
     if not places:
         return _wordless(query, entry, services)
@@ -162,8 +162,8 @@ def _unfound(
     )
 
 
-def _wordless(query: str, entry: "Entry", services: "Services") -> Reason:
-    text = " ".join(chunk.page_content for chunk in services.library.chunks(entry.doc_id))
+def _wordless(query: str, entry: "Entry", services: "Service") -> Reason:
+    text = " ".join(chunk.page_content for chunk in services.index.library.chunks(entry.doc_id))
     held = {word.key for word in tokens(f"{entry.title} {text}")}
     lacking = list(dict.fromkeys(word.text for word in tokens(query) if word.weight > 0 and word.key not in held))
     explanation = f"none of its {entry.chunks} chunks is among the {FAR} nearest"

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import typer
 
-from app.cli.ingest import open_services
+from app.cli.ingest import service_to_ask
 from chains.errors import ConfigurationError
 
 MISSING = "`waypoint mcp` needs the package mcp: run `pip install mcp` or `pip install 'waypoint-copilot[mcp]'`"
@@ -18,6 +18,6 @@ def mcp() -> None:
     from app.wings.mcp.server import run_stdio
 
     try:
-        asyncio.run(run_stdio(open_services(logs_answers=True)))
+        asyncio.run(run_stdio(service_to_ask(logs_answers=True)))
     except* BrokenPipeError:
         raise typer.Exit from None  # The agent has left.

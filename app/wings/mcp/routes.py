@@ -10,12 +10,12 @@ from starlette.types import Receive, Scope, Send
 from app.http.errors import RequestRefusedError
 from app.http.policy import Policy
 from app.http.questions import run_config
-from app.wiring import Services
+from app.wiring import Service
 
 MISSING = "The Model Context Protocol is not installed; operators add it with `pip install mcp`"
 
 
-def mcp_router(services: Services) -> APIRouter:
+def mcp_router(services: Service) -> APIRouter:
     """Return the route; the SDK is imported when the first request comes."""
     router = APIRouter()
 

@@ -25,8 +25,7 @@ from pydantic import AnyUrl, BaseModel, Field, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from app.edge import NearPassage, NumberedSource, closest_of, sources_of
-from app.wiring import Services
-from app.wiring.build import search
+from app.wiring import Service
 from app.wiring.library import Library
 from app.wiring.llm import close
 from chains.audience import audience_in, called_by
@@ -102,7 +101,7 @@ class SearchOutput(BaseModel):
 class DocumentServer(FastMCP[Any]):
     """The server over the services; each request runs under the config, and so with the audience, of its caller."""
 
-    def __init__(self, services: Services, config_of: ConfigOf) -> None:
+    def __init__(self, services: Service, config_of: ConfigOf) -> None:
         # Hosts and origins are checked for all routes alike.
         anywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         super().__init__("waypoint", INSTRUCTIONS, transport_security=anywhere)
@@ -156,7 +155,7 @@ class DocumentServer(FastMCP[Any]):
     ) -> Annotated[types.CallToolResult, SearchOutput]:
         """Find the passages nearest to a query, with their ids, without an answer. Use `ask` for an answer."""
         config = self._config_of(context.request_context.request)
-        found = await search(self._services, query, config, top_k=top_k, filters=filters)
+        found = await self._services.answerer.search(query, config, top_k=top_k, filters=filters)
         passages = [_found(passage) for passage in found]
         texts = (f"[{hit['id']}] {place_name(hit['title'], hit['section'])}\n{hit['text']}" for hit in passages)
         text = "\n\n".join(texts)
@@ -198,7 +197,7 @@ class DocumentServer(FastMCP[Any]):
         """
         config = self._config_of(self.get_context().request_context.request)
         try:
-            return await asyncio.to_thread(function, self._services.library, config, wanted)
+            return await asyncio.to_thread(function, self._services.index.library, config, wanted)
         except McpError:
             raise
         except Exception as error:
@@ -223,14 +222,14 @@ class DocumentServer(FastMCP[Any]):
             await self._mcp_server.run(incoming, outgoing, self._mcp_server.create_initialization_options())
 
 
-async def run_stdio(services: Services) -> None:
+async def run_stdio(services: Service) -> None:
     """Answer over stdin and stdout; whoever starts the program may see everything."""
     server = DocumentServer(services, lambda _: {"configurable": {"audience": "internal"}})
     async with AsyncExitStack() as life:
         life.push_async_callback(asyncio.to_thread, services.tracing.close)
-        life.push_async_callback(close, services.models)
-        if services.remote is not None:
-            life.push_async_callback(services.remote.aclose)
+        life.push_async_callback(close, services.answerer.models)
+        if services.answerer.remote is not None:
+            life.push_async_callback(services.answerer.remote.aclose)
         await server.run_stdio_async()
 
 

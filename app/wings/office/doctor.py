@@ -9,7 +9,7 @@ from chains.errors import ConfigurationError
 PACKAGES = ("mammoth", "openpyxl", "pptx")
 
 
-def trials(_services: object) -> Iterator[Trial]:
+def trials(_settings: object) -> Iterator[Trial]:
     """Yield whether the packages of the readers are installed."""
     yield Trial("office files", _installed, "pip install 'waypoint-copilot[office]'", required=False)
 

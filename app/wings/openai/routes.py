@@ -18,7 +18,7 @@ from app.http.policy import KILOBYTE, Policy
 from app.http.questions import run_config
 from app.wings.openai.messages import CompletionBody, ResponseBody, question_of
 from app.wings.openai.replies import Completion, Response, events
-from app.wiring import Services
+from app.wiring import Service
 
 OFFLINE = "offline"
 
@@ -69,7 +69,7 @@ _RESPONSE = Response("llama-3.1-8b-instant").whole(ANSWER) | {"id": "resp_0b6d7c
 _ERRORS = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, form="openai")
 
 
-def completions_router(services: Services) -> APIRouter:
+def completions_router(services: Service) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
     names = (OFFLINE,) if services.settings.provider == OFFLINE else services.settings.llm.models
     created = int(time.time())

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import prompts
 from app.ports import Moderation, Trial
@@ -10,14 +10,11 @@ from app.settings import Settings
 from app.wings.safety.moderators import OPENAI, OpenAIModeration, guard_moderator
 from app.wiring.checks import QUESTION
 from app.wiring.llm import close, providers
-from chains.clock import Clock
+from chains.clock import Clock, SystemClock
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import Moderator
 from chains.resilience import RetryPolicy
 from chains.safety import Moderate
-
-if TYPE_CHECKING:
-    from app.wiring import Services
 
 GROQ_MODEL = "openai/gpt-oss-safeguard-20b"
 OPENAI_MODEL = "omni-moderation-latest"
@@ -91,9 +88,9 @@ def _openai(settings: Settings, clock: Clock) -> Made:
     return moderator, moderator.aclose
 
 
-def trials(services: "Services") -> Iterator[Trial]:
+def trials(settings: Settings) -> Iterator[Trial]:
     """Yield what `waypoint doctor` tries: a question for the moderator."""
-    moderation, provider = services.moderation, services.settings.moderation.provider
+    moderation, provider = moderation_of(settings, SystemClock()), settings.moderation.provider
     if moderation is None:
         yield Trial("moderation", None, "MODERATION_PROVIDER")
         return

@@ -14,7 +14,7 @@ from app.wings.sources.web_client import WebClient
 # Of a file, and for its download.
 MAX_BYTES, TIMEOUT_S = 50 * 2**20, 60
 # Links from the start page, and the seconds between two requests; a site's own crawl delay takes precedence.
-MAX_DEPTH, DELAY_S = 5, 0.5
+MAX_PAGES, MAX_DEPTH, DELAY_S = 500, 5, 0.5
 
 
 def bucket(settings: Settings, address: str, endings: Collection[str]) -> OpenedSource:
@@ -32,7 +32,7 @@ def site(settings: Settings, address: str, endings: Collection[str]) -> OpenedSo
     """Return the web site of an address, or the one file of it."""
     transport = PublicTransport(allow_private=settings.sources.web_allow_private)
     client = WebClient(transport, MAX_BYTES, TIMEOUT_S, DELAY_S)
-    opened = Site(address, client, endings, settings.sources.web_max_pages, MAX_DEPTH)
+    opened = Site(address, client, endings, MAX_PAGES, MAX_DEPTH)
     folder = _folder(opened.scope.scheme, opened.scope.host, opened.scope.folder)
     name = PurePosixPath(unquote(urlsplit(address).path)).name if opened.is_file else ""
     return OpenedSource(opened, folder, name)

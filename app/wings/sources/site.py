@@ -65,9 +65,7 @@ class Site:
             address, level = waiting.popleft()
             if read >= self.max_pages:
                 self.is_complete = False
-                yield Unread(
-                    self.address, f"it has more pages than WEB_MAX_PAGES={self.max_pages}; the rest is not read"
-                )
+                yield Unread(self.address, f"it has more than {self.max_pages} pages; the rest is not read")
                 return
             if not robots.can_fetch(address, AGENT):
                 yield Unread(address, "its robots.txt forbids it", on_purpose=True)

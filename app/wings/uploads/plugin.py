@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from app.settings import Settings
 from app.wings.uploads.routes import router
 from app.wings.uploads.uploads import Uploads
-from app.wiring import Services
+from app.wiring import Service
 from app.wiring.ingestion import Ingestion
 from app.wiring.library import Library
 
@@ -14,5 +14,5 @@ def folder(settings: Settings, library: Library, ingestion: Ingestion) -> Upload
     return Uploads(settings, library, ingestion)
 
 
-def routes(_services: Services) -> APIRouter:
+def routes(_service: Service) -> APIRouter:
     return router

@@ -23,7 +23,7 @@ from app.ports import MOST_FILES
 from app.wings.uploads.jobs import Job
 from app.wings.uploads.names import FileNameError, safe_name
 from app.wings.uploads.uploads import NamesTakenError, NoRoomError, Uploads, UploadsBusyError
-from app.wiring import Services
+from app.wiring import Service
 from app.wiring.library import UPLOAD_CATEGORIES
 from chains.audience import INTERNAL, Audience
 
@@ -122,8 +122,8 @@ async def upload(request: Request) -> Accepted:
 
     With `replace=true` they replace files of the same names.
     """
-    services: Services = request.app.state.services
-    if services.remote is not None:
+    services: Service = request.app.state.services
+    if services.answerer.remote is not None:
         raise RequestRefusedError(409, ELSEWHERE)
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise RequestRefusedError(400, NOT_MULTIPART)
@@ -168,8 +168,8 @@ def _busy() -> RequestRefusedError:
 @Policy(access=Scope.INGEST)
 def remove(request: Request, doc_id: DocId) -> None:
     """Remove a document from the index; an uploaded file is deleted too."""
-    services: Services = request.app.state.services
-    visible(services.library, doc_id)
+    services: Service = request.app.state.services
+    visible(services.index.library, doc_id)
     services.uploads.remove(doc_id)
 
 

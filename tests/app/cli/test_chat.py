@@ -13,7 +13,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from app.cli.chat import Conversation, prompt_session, talk, typed
-from app.wiring import Services
+from app.wiring import Service
 from tests.chains.gst import ANSWER, gst_chain
 from tests.chains.reformulation.test_reformulate import Listening
 from tests.served import small_services
@@ -160,7 +160,7 @@ def test_the_prompt_remembers_lines_and_completes_commands():
 
 
 @pytest.fixture
-def services(tmp_path, groq) -> Services:
+def services(tmp_path, groq) -> Service:
     return small_services(tmp_path, groq, llm_provider="offline")
 
 

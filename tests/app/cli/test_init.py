@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
+from app.http.page_files import EXAMPLES, ExampleQuestions, Teams, file_in
 from app.settings import load_settings
 from app.settings.table import FIRST
 from app.wings.knowledge.cases import read_cases
-from app.wiring import Services
-from app.wiring.page_files import Teams
+from app.wiring import open_index
 from chains.scope import ScopeGate, load_scope
 
 FILES = {".env", "handbook/examples.yaml", "handbook/first.tests.yaml", "handbook/scope.yaml", "handbook/teams.yaml"}
@@ -125,7 +125,7 @@ def test_the_first_test_shows_how_to_cite_a_document_of_the_folder(waypoint, han
 
 def test_the_first_scope_declines_what_is_live_and_nothing_that_a_document_may_say(waypoint):
     waypoint("init", "handbook")
-    gate = ScopeGate(load_scope(Path("handbook/scope.yaml")), Services(load_settings()).embeddings)
+    gate = ScopeGate(load_scope(Path("handbook/scope.yaml")), open_index(load_settings()).embeddings)
 
     assert [question for question in ORDINARY if gate.invoke({"question": question})] == []
     assert [question for question in LIVE if not gate.invoke({"question": question})] == []
@@ -154,12 +154,18 @@ def test_the_example_questions_are_about_the_documents_and_answered_by_them(wayp
     (handbook / "plain.md").write_text("No heading.\n")
     waypoint("init", "handbook")
     waypoint("ingest", "handbook")
-    offered = Services(load_settings()).examples.of("en", "internal")
+    offered = offered_questions()
 
     assert offered == ["What does Leave say about Notice?", 'What does Rules say about Who "approves" #1?']
     assert "Ask for leave two weeks before it begins." in waypoint("ask", offered[0])[1]
 
 
+def offered_questions() -> list[str]:
+    settings = load_settings()
+    file = file_in(settings.web.page, EXAMPLES)
+    return ExampleQuestions(file, present=open_index(settings).library.present).of("en", "internal")
+
+
 def test_without_documents_no_example_is_offered(waypoint):
     waypoint("init", "handbook")
-    assert Services(load_settings()).examples.of("en", "internal") == []
+    assert offered_questions() == []

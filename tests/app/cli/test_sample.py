@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.ingest import open_services, read_settings
+from app.cli.ingest import read_settings, service_to_ask
 from app.wiring import program
 from app.wiring.sample import SAMPLE_INDEX
 from chains.errors import VectorStoreError
@@ -54,7 +54,7 @@ def test_without_anything_of_ones_own_the_sample_answers_from_its_own_index_and_
     code, out, err = waypoint("ask", COSMETICS)
     assert ("BPOM notification" in out, SAMPLE_SAID in err) == (False, False)
     assert "8 am" in waypoint("ask", HOURS)[1]
-    assert open_services().store.count() == 1
+    assert service_to_ask().index.current().count() == 1
 
 
 @pytest.mark.parametrize("words", ASKING)
@@ -71,13 +71,13 @@ def test_an_empty_index_of_ones_own_is_an_error_that_names_the_folder(waypoint, 
 
 def open_index_count() -> int:
     with pytest.raises(VectorStoreError, match="The index is empty"):
-        open_services()
-    return open_services(serving=True).store.count()
+        service_to_ask()
+    return service_to_ask(serving=True).index.current().count()
 
 
 def test_a_service_starts_on_an_empty_index_because_documents_may_be_added(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("CHROMA_PATH", str(tmp_path / "own"))
-    services = open_services(serving=True)
+    services = service_to_ask(serving=True)
 
     assert capsys.readouterr().err == "The index is empty; run `waypoint ingest PATH`\n"
     assert services.chain.invoke({"question": COSMETICS})["outcome"] == "no_results"

@@ -14,7 +14,7 @@ if sys.platform == "win32":
 
 import pty
 
-from app.wiring import Services
+from app.wiring import Service
 from tests.served import small_services
 
 ROOT = Path(__file__).parents[3]
@@ -68,7 +68,7 @@ class Terminal:
 
 
 @pytest.fixture
-def services(tmp_path, groq) -> Services:
+def services(tmp_path, groq) -> Service:
     return small_services(tmp_path, groq, llm_provider="offline")
 
 

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableGenerator
 
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from tests.served import served
 
 PATIENCE_S = 30
@@ -38,7 +38,7 @@ def chain() -> Endless:
 @pytest.fixture
 def client(chain) -> Iterator[httpx.Client]:
     settings = load_settings(_env_file=None, llm_provider="offline", retrieval_top_k=7)
-    services = Services(settings, parts=Parts(chain=RunnableGenerator(chain.parts)))
+    services = open_service(settings, parts=Parts(chain=RunnableGenerator(chain.parts)))
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
         yield client
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.http.server import create_app
-from app.wiring import Services
+from app.wiring import open_service
 from tests.access import key_entry, serving, settings_over
 
 STAFF = "staff-key"
@@ -33,7 +33,7 @@ def mode(httpserver, request) -> dict[str, Any]:
 
 
 def description_of(settings: Any) -> dict[str, Any]:
-    description: dict[str, Any] = create_app(Services(settings)).openapi()
+    description: dict[str, Any] = create_app(open_service(settings)).openapi()
     return description
 
 

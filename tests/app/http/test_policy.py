@@ -10,7 +10,7 @@ from app.adapters.sessions.identity import Scope
 from app.http.policy import Policies, Policy, one_question
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import open_service
 
 PROBE = {"access": "open", "drained": False}
 OPEN = {"access": "open"}
@@ -85,7 +85,7 @@ DEFAULTS = {
 
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
-    return create_app(Services(load_settings(_env_file=None)))
+    return create_app(open_service(load_settings(_env_file=None)))
 
 
 @pytest.fixture(scope="module")

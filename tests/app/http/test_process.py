@@ -14,7 +14,7 @@ import pytest
 import structlog
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import open_index
 from benchmarks.processes import PATIENCE_S, Service, service
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.streams import merged
@@ -46,7 +46,7 @@ def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("service")
     (folder / "desk").mkdir()
     (folder / "desk" / "gst.md").write_text(DOCUMENT)
-    Services(load_settings(_env_file=None, **store(folder))).ingest([folder / "desk"])
+    open_index(load_settings(_env_file=None, **store(folder))).ingest([folder / "desk"])
     return folder
 
 

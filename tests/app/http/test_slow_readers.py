@@ -14,7 +14,7 @@ from app.http import middleware
 from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from tests.access import ASKED, PATIENCE_S, Client
 from tests.served import served
 from tests.waiting import wait_until
@@ -55,9 +55,9 @@ def writer() -> Writer:
 
 @contextmanager
 def service(writer: Writer, connection: type[BoundedConnection]) -> Iterator[tuple[str, served]]:
-    settings = load_settings(_env_file=None, llm_provider="offline", max_concurrent_questions=PLACES)
-    services = Services(settings, parts=Parts(chain=RunnableGenerator(writer.parts)))
-    with patch.object(middleware, "QUEUE_S", PATIENCE_S):
+    settings = load_settings(_env_file=None, llm_provider="offline")
+    services = open_service(settings, parts=Parts(chain=RunnableGenerator(writer.parts)))
+    with patch.object(middleware, "QUEUE_S", PATIENCE_S), patch.object(middleware, "QUESTIONS_AT_ONCE", PLACES):
         running = served(create_app(services), connection=connection, send_buffer=SMALL)
     with running as url:
         yield url, running

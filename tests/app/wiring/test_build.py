@@ -7,7 +7,7 @@ import structlog
 from app.adapters.embeddings.cached import DiskCachedEmbeddings
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, Service, open_service
 from chains.errors import ConfigurationError, EmbeddingError
 from chains.observers import Call
 from tests.fakes import WordEmbeddings
@@ -16,8 +16,8 @@ from tests.served import QUESTION, small_services
 from tests.waiting import await_until
 
 
-def services(**settings) -> Services:
-    return Services(load_settings(llm_provider="offline", **settings))
+def services(**settings) -> Service:
+    return open_service(load_settings(llm_provider="offline", **settings))
 
 
 def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):
@@ -88,10 +88,10 @@ def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
     (tmp_path / "gst.md").write_text("# GST\n\nThe rate is nine percent.\n")
     embeddings = WordEmbeddings()
     settings = load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False)
-    warm = Services(settings, parts=Parts(embeddings=embeddings))
+    warm = open_service(settings, parts=Parts(embeddings=embeddings))
     watching = Watching()
     warm.observers.append(watching)
-    warm.ingest([tmp_path])
+    warm.index.ingest([tmp_path])
     before = embeddings.embedded
     warm.warm_up()
 
@@ -111,7 +111,7 @@ def test_warming_up_makes_the_chain_of_numbered_answers_too(groq, tmp_path):
     assert groq.requests[0]["messages"][0]["content"].startswith("Cite by numbers.")
 
 
-def start(services: Services) -> None:
+def start(services: Service) -> None:
     create_app(services)
     services.warm_up()
 
@@ -129,7 +129,7 @@ def test_a_prompt_that_shows_no_documents_stops_the_service_when_it_starts(groq,
 def test_what_is_loaded_is_no_longer_the_garbage_collectors_business(groq, monkeypatch):
     frozen: list[bool] = []
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
-    Services(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False)).warm_up()
+    open_service(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False)).warm_up()
     assert frozen
 
 
@@ -140,7 +140,7 @@ def test_a_warm_up_that_fails_stops_nothing(tmp_path):
             raise EmbeddingError(msg)
 
     settings = load_settings(llm_provider="offline", memory_store_path=tmp_path / "s.json", vector_store_type="memory")
-    cold = Services(settings, parts=Parts(embeddings=Broken()))
+    cold = open_service(settings, parts=Parts(embeddings=Broken()))
     with structlog.testing.capture_logs() as logs:
         cold.warm_up()
     assert logs == [

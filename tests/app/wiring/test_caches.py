@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, Service, open_index, open_service
 from app.wiring.caches import Caches
 from app.wiring.ledger import ledger_of
 from chains.caching.typed_cache import LEVELS, MemoryStore
@@ -48,23 +48,23 @@ class CountedEmbeddings(WordEmbeddings):
         return super().embed_query(text)
 
 
-def make(groq, **settings) -> tuple[Services, CountedEmbeddings]:
+def make(groq, **settings) -> tuple[Service, CountedEmbeddings]:
     options = {"llm_api_key": "k", "llm_base_url": groq.url, "cache_enabled": True, "scope_enabled": False, **settings}
     embeddings = CountedEmbeddings()
-    return Services(load_settings(**options), parts=Parts(embeddings=embeddings)), embeddings
+    return open_service(load_settings(**options), parts=Parts(embeddings=embeddings)), embeddings
 
 
-def hit(services: Services, **options: Any) -> str | None:
+def hit(services: Service, **options: Any) -> str | None:
     return services.chain.invoke(QUESTION | options)["metadata"]["cache"]
 
 
 async def test_a_repeated_question_makes_no_outside_call(corpus, groq, backend, monkeypatch):
     services, embeddings = make(groq, **backend)
-    services.ingest([corpus])
+    services.index.ingest([corpus])
     first = services.chain.invoke(QUESTION)
     searched: list[str] = []
     for method in ("nearest", "get_by_ids", "vectors", "count"):
-        monkeypatch.setattr(type(services.store), method, lambda *_: searched.append("searched"))
+        monkeypatch.setattr(type(services.index.current()), method, lambda *_: searched.append("searched"))
 
     async with services.running():
         told: list[Any] = [
@@ -81,7 +81,7 @@ async def test_a_repeated_question_makes_no_outside_call(corpus, groq, backend, 
 
 
 def test_another_service_over_the_same_ledger_finds_what_this_one_made(corpus, groq):
-    make(groq, cache_backend="redis")[0].ingest([corpus])  # Where shared caches were before.
+    make(groq, cache_backend="redis")[0].index.ingest([corpus])  # Where shared caches were before.
     make(groq, cache_backend="ledger")[0].chain.invoke(QUESTION)
 
     services, embeddings = make(groq, cache_backend="ledger")
@@ -99,8 +99,8 @@ def test_another_process_finds_in_the_ledger_what_this_one_made(corpus, tmp_path
         "cache_enabled": "on",
         "cache_backend": "ledger",
     }
-    services = Services(load_settings(**settings))
-    services.ingest([corpus])
+    services = open_service(load_settings(**settings))
+    services.index.ingest([corpus])
     made = services.chain.invoke(QUESTION)
 
     environment = {name.upper(): value for name, value in settings.items()} | {"PYTHONPATH": str(ROOT)}
@@ -114,7 +114,7 @@ def test_another_process_finds_in_the_ledger_what_this_one_made(corpus, tmp_path
 def test_each_level_is_switched_by_itself_and_the_furthest_hit_is_told(corpus, groq):
     def second(**switches: bool) -> str | None:
         services, _ = make(groq, **switches)
-        services.ingest([corpus])
+        services.index.ingest([corpus])
         hit(services)
         return hit(services)
 
@@ -126,36 +126,37 @@ def test_each_level_is_switched_by_itself_and_the_furthest_hit_is_told(corpus, g
 
 
 def test_the_caches_are_off_by_default():
-    caches: Any = Services(load_settings()).caches
-    for put_around in (caches.embeddings, caches.retriever, caches.answers):
-        anything = object()
-        assert put_around(anything) is anything
+    caches: Any = open_index(load_settings()).caches
+    anything = object()
+    assert caches.embeddings(anything) is anything
+    assert caches.retriever(anything, lambda: "1") is anything
+    assert caches.answers(anything, lambda: "1") is anything
 
 
 @pytest.mark.parametrize("cache_llm", [True, False], ids=["answers", "passages"])
 def test_a_new_index_never_serves_what_the_old_one_gave_whoever_made_it(corpus, groq, cache_llm):
     services, _ = make(groq, cache_llm=cache_llm)
-    services.ingest([corpus])
+    services.index.ingest([corpus])
     hit(services)
     kept = "answer" if cache_llm else "retrieval"
-    services.ingest([corpus])
+    services.index.ingest([corpus])
     assert hit(services) == kept  # Nothing has changed.
-    services.ingest([corpus / "01_regulatory"], dry_run=True)
+    services.index.ingest([corpus / "01_regulatory"], dry_run=True)
     assert hit(services) == kept
 
     (corpus / "01_regulatory/gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST is ten percent.")
-    make(groq)[0].ingest([corpus])
+    make(groq)[0].index.ingest([corpus])
     told = services.chain.invoke(QUESTION)
     assert told["metadata"]["cache"] == "embedding"
     assert "ten percent" in told["documents"][0]["content"]
 
-    services.ingest([corpus], reset=True)
+    services.index.ingest([corpus], reset=True)
     assert hit(services) == "embedding"
 
 
 def test_callers_of_another_audience_never_share_passages(corpus, groq):
     services, _ = make(groq, cache_llm=False)
-    services.ingest([corpus])
+    services.index.ingest([corpus])
     configs: list[Any] = [{"configurable": {"audience": audience}} for audience in ("internal", "public", "public")]
 
     told = [services.chain.invoke(QUESTION, config)["metadata"]["cache"] for config in configs]
@@ -165,10 +166,10 @@ def test_callers_of_another_audience_never_share_passages(corpus, groq):
 def told_by_another(*, settings: dict[str, Any] | None = None, scope: str = "intents") -> str | None:
     """Return whether an answer that was made with the default settings is told under others, over the same store."""
     store = MemoryStore(capacity=10**6)
-    first = Caches(load_settings(cache_enabled=True), SystemClock(), lambda: "1", store=store)
-    other = Caches(load_settings(cache_enabled=True, **(settings or {})), SystemClock(), lambda: "1", store=store)
-    first.answers(Chain(), scope="intents").invoke(QUESTION)
-    return other.answers(Chain(), scope=scope).invoke(QUESTION)["metadata"]["cache"]
+    first = Caches(load_settings(cache_enabled=True), SystemClock(), store)
+    other = Caches(load_settings(cache_enabled=True, **(settings or {})), SystemClock(), store)
+    first.answers(Chain(), lambda: "1", scope="intents").invoke(QUESTION)
+    return other.answers(Chain(), lambda: "1", scope=scope).invoke(QUESTION)["metadata"]["cache"]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,7 @@ def test_an_answer_made_under_another_prompt_or_scope_is_not_told(monkeypatch):
 
 async def test_a_cache_that_fails_breaks_no_answer(corpus, groq):
     services, _ = make(groq, cache_backend="ledger")
-    services.ingest([corpus])
+    services.index.ingest([corpus])
     with ledger_of(services.settings).changing() as connection:
         connection.exec_driver_sql("ALTER TABLE cache RENAME TO elsewhere")
     async with services.running():
@@ -211,4 +212,4 @@ async def test_a_cache_that_fails_breaks_no_answer(corpus, groq):
 
     assert told == [None, None]
     assert len(groq.requests) == 2
-    assert all(services.caches.stats.of(level, "errors") for level in LEVELS)
+    assert all(services.index.caches.stats.of(level, "errors") for level in LEVELS)

@@ -1,7 +1,7 @@
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from app.wiring.storage import copy_index
 from chains.errors import ConfigurationError
 from tests.fakes import WordEmbeddings
@@ -28,7 +28,7 @@ def settings(database_url, collection):
 
 
 def opened(settings):
-    return Services(settings, parts=Parts(embeddings=WordEmbeddings()))
+    return open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
 
 
 def contents(settings):
@@ -45,7 +45,7 @@ def contents(settings):
 
 
 def test_an_index_goes_round_all_stores_and_nothing_is_embedded_again(corpus, settings):
-    opened(settings("chroma")).ingest([corpus])
+    opened(settings("chroma")).index.ingest([corpus])
     expected = contents(settings("chroma"))
     progress = []
 
@@ -54,22 +54,22 @@ def test_an_index_goes_round_all_stores_and_nothing_is_embedded_again(corpus, se
         assert copy_index(settings(source), settings(target), replace=target == "chroma", progress=tell) == 2
         assert contents(settings(target)) == expected
         services = opened(settings(target))
-        assert services.ingest([corpus]).unchanged == 2
-        assert services.embeddings.embedded == 0
+        assert services.index.ingest([corpus]).unchanged == 2
+        assert services.index.embeddings.embedded == 0
     assert progress == [(2, 2, "passages")] * 3
 
 
 def test_what_a_store_holds_is_replaced_only_when_that_is_said(corpus, settings):
-    opened(settings("memory")).ingest([corpus])
-    opened(settings("postgres")).ingest([corpus])
+    opened(settings("memory")).index.ingest([corpus])
+    opened(settings("postgres")).index.ingest([corpus])
     (corpus / "line.md").unlink()
-    opened(settings("memory")).ingest([corpus])
+    opened(settings("memory")).index.ingest([corpus])
 
     with pytest.raises(ConfigurationError, match="holds 2 passages; --replace"):
         copy_index(settings("memory"), settings("postgres"), replace=False, progress=print)
-    assert opened(settings("postgres")).store.count() == 2
+    assert opened(settings("postgres")).index.current().count() == 2
     copy_index(settings("memory"), settings("postgres"), replace=True, progress=print)
-    assert opened(settings("postgres")).store.count() == 1
+    assert opened(settings("postgres")).index.current().count() == 1
 
 
 def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, empty_database_url):

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from app.http.page_files import ExampleQuestions
 from app.settings import load_settings
 from app.web import words
-from app.wiring import ExampleQuestions, Services, sample_corpus
+from app.wiring import open_service, sample_corpus
 from chains.errors import ConfigurationError
 from chains.retrieval import retrieve
 from chains.state import Searching
@@ -77,13 +78,12 @@ EVIDENCE = {
 
 
 def test_the_passages_of_each_example_in_another_language_hold_its_answer(tmp_path):
-    services = Services(load_settings(_env_file=None, chroma_path=tmp_path / "store", llm_api_key="gsk_test"))
-    services.ingest([sample_corpus()])
-    offered = [
-        one for code in words.languages() if code != words.DEFAULT for one in services.examples.of(code, "public")
-    ]
+    services = open_service(load_settings(_env_file=None, chroma_path=tmp_path / "store", llm_api_key="gsk_test"))
+    services.index.ingest([sample_corpus()])
+    present = ExampleQuestions(None, present=services.index.library.present)
+    offered = [one for code in words.languages() if code != words.DEFAULT for one in present.of(code, "public")]
 
     assert offered == [one for one in offered if one in EVIDENCE]
     for question, evidence in EVIDENCE.items():
-        found = retrieve(services.retriever).invoke(Searching(question=question))
+        found = retrieve(services.answerer.retriever).invoke(Searching(question=question))
         assert any(evidence.casefold() in one["content"].casefold() for one in found), question

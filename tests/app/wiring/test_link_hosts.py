@@ -2,7 +2,7 @@ import pytest
 
 from app.settings import load_settings
 from app.settings.reading import SettingsError
-from app.wiring import Services
+from app.wiring import Service, open_service
 from chains.state import Question
 
 GUIDE = """---
@@ -26,28 +26,28 @@ def corpus(tmp_path):
     return tmp_path / "corpus"
 
 
-def services(folder, **settings) -> Services:
+def services(folder, **settings) -> Service:
     memory = {"vector_store_type": "memory", "memory_store_path": folder / "store.json", "llm_provider": "offline"}
-    return Services(load_settings(**memory, relevance_threshold=0, scope_enabled=False, **settings))
+    return open_service(load_settings(**memory, relevance_threshold=0, scope_enabled=False, **settings))
 
 
 @pytest.mark.parametrize("caches", [{}, {"cache_enabled": True}])
 def test_only_links_to_trusted_hosts_are_shown_also_of_documents_that_were_indexed_before(tmp_path, corpus, caches):
-    services(tmp_path).ingest([corpus])
+    services(tmp_path).index.ingest([corpus])
     trusting = services(tmp_path, trusted_link_hosts="gov.sg", **caches)
     answer = trusting.chain.invoke(QUESTION)
 
     assert [source["url"] for source in answer["sources"]] == ["https://customs.gov.sg/gst"]
     assert answer["related_docs"][0]["url"] == "https://customs.gov.sg/gst"
     assert "evil" not in str(answer)
-    assert [entry.source_urls for entry in trusting.library.catalogue().entries.values()] == [
+    assert [entry.source_urls for entry in trusting.index.library.catalogue().entries.values()] == [
         ["https://customs.gov.sg/gst"]
     ]
 
 
 def test_without_the_setting_all_links_are_shown(tmp_path, corpus):
     asked = services(tmp_path)
-    asked.ingest([corpus])
+    asked.index.ingest([corpus])
 
     assert [source["url"] for source in asked.chain.invoke(QUESTION)["sources"]] == [
         "https://customs.gov.sg/gst",

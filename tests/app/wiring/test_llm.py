@@ -3,7 +3,6 @@ import pytest
 from app.settings import SettingsError, load_settings
 from app.wings.offline import OfflineChatModel
 from app.wiring.llm import chat_model, providers
-from app.wiring.models import word_similarity
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import FourCharacters
@@ -18,7 +17,6 @@ def model_of(**settings):
         WordEmbeddings(),
         clock=SystemClock(),
         tokens=FourCharacters(),
-        similarity=word_similarity(),
     )
 
 

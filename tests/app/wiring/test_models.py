@@ -4,7 +4,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from app.settings import SettingsError, load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from app.wiring.models import embedding_model
 from chains.clock import SystemClock
 from tests.fakes import Reply, WordEmbeddings
@@ -39,7 +39,7 @@ def test_the_embeddings_key_is_that_of_the_language_model_where_there_is_no_othe
 
 async def test_readiness_asks_the_service_that_embeds(httpserver: HTTPServer, tmp_path):
     memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "store.json"}
-    services = Services(load_settings(**EMBEDDINGS, **memory, embedding_base_url=httpserver.url_for("/v1")))
+    services = open_service(load_settings(**EMBEDDINGS, **memory, embedding_base_url=httpserver.url_for("/v1")))
     check = next(check for check in services.checks() if check.name == "embeddings")
     httpserver.expect_ordered_request("/v1/embeddings").respond_with_data("down", status=500)
     httpserver.expect_ordered_request("/v1/embeddings").respond_with_json({"data": [{"index": 0, "embedding": [1.0]}]})
@@ -56,10 +56,10 @@ def test_compression_cuts_the_passages_with_the_deployment_s_prompt(groq, corpus
     (texts / "compression.txt").write_text("Our own words: {document}")
     options: Any = {"retriever_type": "compression", "prompts_path": texts}
     settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **options)
-    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
-    services.ingest([corpus])
+    services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
+    services.index.ingest([corpus])
     groq.replies = [Reply("nine percent")] * 2
-    retriever: Any = services.retriever
+    retriever: Any = services.answerer.retriever
     found = retriever.invoke("Which rate does GST have?")
 
     assert type(retriever.current().retriever).__name__.lower().startswith("hybrid")
@@ -94,8 +94,8 @@ def test_a_model_with_a_small_window_is_shown_less(groq, tmp_path):
     (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\n" + "The rate of GST is nine percent of it. " * 60)
     models = {"llm_model": "large", "llm_allowed_models": "small", "llm_context_tokens": "131072,small=1500"}
     settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **models)
-    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
-    services.ingest([corpus])
+    services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
+    services.index.ingest([corpus])
     for name in ("large", "small"):
         services.numbered_chain(name).invoke(QUESTION)
 

@@ -12,7 +12,7 @@ from app.http.middleware.concurrency import InFlight
 from app.http.routes.health import Readiness
 from app.settings import load_settings
 from app.wings.events.plugin import outbox as outbox_of
-from app.wiring import Services, llm
+from app.wiring import Service, llm, open_service
 from app.wiring.ledger import ledger_of
 from app.wiring.observability import check_outbox
 from chains.errors import ConfigurationError, LLMUnavailableError
@@ -27,21 +27,21 @@ URL = "amqp://guest:guest@127.0.0.1:9/"
 DEFAULT, OTHER = "llama-3.1-8b-instant", "llama-3.3-70b-versatile"
 
 
-def lines(services: Services, name: str) -> list[str]:
+def lines(services: Service, name: str) -> list[str]:
     """Return the figures of that name."""
     return [line for line in services.metrics.text().decode().splitlines() if line.startswith(name)]
 
 
-def states(services: Services) -> dict[str, str]:
+def states(services: Service) -> dict[str, str]:
     """Return what readiness tells of the checks."""
     in_flight = InFlight()
     in_flight.phase = "ready"
-    report = asyncio.run(Readiness(services.checks, in_flight, clock=services.clock.now, within_s=30).report())
+    report = asyncio.run(Readiness(services.checks, in_flight, clock=services.index.clock.now, within_s=30).report())
     return {name: finding.state for name, finding in report.checks.items()}
 
 
 @pytest.fixture
-def services(groq: FakeGroq, tmp_path, monkeypatch) -> Services:
+def services(groq: FakeGroq, tmp_path, monkeypatch) -> Service:
     """A service with two models, in which one failed call opens a breaker."""
     monkeypatch.setattr(llm, "BREAKER_FAILURES", 1)
     return small_services(tmp_path, groq, llm_allowed_models=OTHER)
@@ -78,22 +78,22 @@ def test_the_calls_that_repeat_another_are_counted(tmp_path, way):
 
 def test_both_ways_of_citing_ask_the_same_model(services):
     services.chain.invoke({"question": QUESTION})
-    model = services.model
+    model = services.answerer.model()
     services.numbered_chain().invoke({"question": QUESTION})
 
-    assert services.models == {DEFAULT: model}
+    assert services.answerer.models == {DEFAULT: model}
 
 
 def test_the_docs_name_every_metric_with_its_labels(services):
     """A metric is shown once it has a value, so each gets one."""
-    services = Services(
+    services = open_service(
         services.settings.replace(
             rabbitmq_url=SecretStr("amqp://127.0.0.1/"),
             otel_exporter_otlp_endpoint="http://127.0.0.1:9",
             cache_enabled=True,
         )
     )
-    assert services.model is services.models[DEFAULT]
+    assert services.answerer.model() is services.answerer.models[DEFAULT]
     metrics = services.metrics
     metrics.request(method="POST", route="/chat", status=200, seconds=0.1)
     metadata = {"timings_ms": {"retrieval": 1.0}, "usage": {"input_tokens": 1}, "cache": None}
@@ -128,14 +128,14 @@ def documented() -> set[tuple[str, frozenset[str]]]:
     [({}, False), ({"rabbitmq_url": URL}, True), ({"rabbitmq_url": URL, "events_enabled": False}, False)],
 )
 def test_events_are_off_unless_a_broker_is_named(settings, on):
-    services = Services(load_settings(**settings))
+    services = open_service(load_settings(**settings))
 
-    assert (services.outbox is not None) == on
+    assert (services.index.outbox is not None) == on
     assert ("Events" in {type(observer).__name__ for observer in services.observers}) == on
 
 
 def test_scores_go_to_langsmith_only_where_answers_are_traced():
-    assert Services(load_settings(langsmith_api_key="ls")).tracing.scores is None
+    assert open_service(load_settings(langsmith_api_key="ls")).tracing.scores is None
 
 
 def test_a_service_whose_ledger_is_of_a_later_version_does_not_start(tmp_path):

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableLambda
 
 from app.settings import load_settings
 from app.wings.offline.model import OfflineChatModel
-from app.wiring import Services
+from app.wiring import open_index
 from app.wiring.program import open_chain, process_query, retrieve
 from benchmarks.documents import pdf
 from chains import build_chain
@@ -29,7 +29,7 @@ def settings(tmp_path_factory) -> Any:
     folder.mkdir()
     (folder / "seals.pdf").write_bytes(pdf("The fee for a lost container seal is 25 SGD for each seal."))
     (folder / "secret.md").write_text(MARGINS)
-    Services(settings, serving=False).ingest([folder])
+    open_index(settings).ingest([folder])
     return settings
 
 

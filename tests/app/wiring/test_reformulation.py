@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.settings import answering
-from app.wiring import Services, llm
+from app.wiring import Service, llm, open_service
 from chains.output import merge
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.prompted import asked
@@ -26,7 +26,7 @@ def groq() -> Iterator[FakeGroq]:
 
 
 @pytest.fixture(scope="module")
-def services(groq, tmp_path_factory) -> Services:
+def services(groq, tmp_path_factory) -> Service:
     return small_services(tmp_path_factory.mktemp("desk"), groq, scope_enabled=False)
 
 
@@ -36,9 +36,9 @@ def scripted(groq) -> None:
     groq.requests.clear()
 
 
-def with_settings(services: Services, **settings: Any) -> Services:
+def with_settings(services: Service, **settings: Any) -> Service:
     """Return services over the same index with other settings."""
-    return Services(services.settings.replace(**settings), parts=services.parts)
+    return open_service(services.settings.replace(**settings), parts=services.index.parts)
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import Service, open_service, sample_corpus
 from app.wiring.scope import describe_scope
 from chains.errors import ConfigurationError
 from chains.ingestion.files import find_files
@@ -18,8 +18,8 @@ GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent."
 STORES = pytest.mark.parametrize("store", ["chroma", "memory"])
 
 
-def services(**settings: Any) -> Services:
-    return Services(load_settings(llm_provider="offline", **settings))
+def services(**settings: Any) -> Service:
+    return open_service(load_settings(llm_provider="offline", **settings))
 
 
 def folder(path: Path, *, scope: str | None = None, title: str = "GST Guide") -> Path:
@@ -30,13 +30,13 @@ def folder(path: Path, *, scope: str | None = None, title: str = "GST Guide") ->
     return path
 
 
-def described(of: Services) -> str:
+def described(of: Service) -> str:
     return describe_scope(of.settings, of.index.current())
 
 
-def redirect(of: Services) -> object:
-    assert of.scope is not None
-    return of.scope.invoke(DECLINED)
+def redirect(of: Service) -> object:
+    assert of.answerer.scope is not None
+    return of.answerer.scope.invoke(DECLINED)
 
 
 @STORES
@@ -44,7 +44,7 @@ def test_the_scope_file_of_a_folder_counts_once_the_folder_is_ingested(tmp_path,
     own = services(vector_store_type=store)
     assert redirect(own) is None
 
-    own.ingest([folder(tmp_path / "desk", scope=SCOPE)])
+    own.index.ingest([folder(tmp_path / "desk", scope=SCOPE)])
     assert redirect(own) == REDIRECT
     assert described(own) == f"questions are declined before the search by {tmp_path / 'desk' / SCOPE_FILE}"
 
@@ -53,20 +53,20 @@ def test_the_scope_file_of_a_folder_counts_once_the_folder_is_ingested(tmp_path,
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_folder_without_a_scope_file_may_answer_anything(tmp_path, store, reset):
     own = services(vector_store_type=store)
-    own.ingest([folder(tmp_path / "desk", scope=SCOPE)])
+    own.index.ingest([folder(tmp_path / "desk", scope=SCOPE)])
     other = folder(tmp_path / "other", title="Other Guide")
 
-    own.ingest([other], reset=reset)
+    own.index.ingest([other], reset=reset)
     assert redirect(own) is None
     assert described(own) == f"no question is declined before the search: {other} has no {SCOPE_FILE}"
 
 
 def test_what_one_of_two_folders_answers_is_not_declined(tmp_path):
     own = services()
-    own.ingest([folder(tmp_path / "desk", scope=SCOPE)])
+    own.index.ingest([folder(tmp_path / "desk", scope=SCOPE)])
     asked = SCOPE.replace("How?", "Where is it?").replace("      - Where is it?", "      - Who are you?")
 
-    own.ingest([folder(tmp_path / "other", scope=asked, title="Other Guide")])
+    own.index.ingest([folder(tmp_path / "other", scope=asked, title="Other Guide")])
     assert redirect(own) is None
 
 
@@ -74,12 +74,12 @@ def test_what_one_of_two_folders_answers_is_not_declined(tmp_path):
 def test_a_changed_scope_file_counts_after_the_next_ingestion_though_no_document_changed(tmp_path, store):
     own = services(vector_store_type=store)
     desk = folder(tmp_path / "desk", scope=SCOPE)
-    own.ingest([desk])
+    own.index.ingest([desk])
     assert redirect(own) == REDIRECT
     (desk / SCOPE_FILE).write_text(SCOPE.replace("Ask the team.", "Ask Ann."))
     assert redirect(own) == REDIRECT
 
-    report = own.ingest([desk])
+    report = own.index.ingest([desk])
     assert report.unchanged == report.chunks
     assert redirect(own) == {"intent": "a", "text": "Ask Ann."}
 
@@ -87,10 +87,10 @@ def test_a_changed_scope_file_counts_after_the_next_ingestion_though_no_document
 def test_a_scope_file_that_does_not_fit_is_named_and_the_one_before_stays(tmp_path):
     own = services()
     desk = folder(tmp_path / "desk", scope=SCOPE)
-    own.ingest([desk])
+    own.index.ingest([desk])
     (desk / SCOPE_FILE).write_text("intents: {}\nin_scope: [How?]\n")
 
-    (problem,) = own.ingest([desk]).problems
+    (problem,) = own.index.ingest([desk]).problems
     assert problem.path == SCOPE_FILE
     assert "line 1: intents is empty" in problem.reason
     assert redirect(own) == REDIRECT
@@ -99,40 +99,40 @@ def test_a_scope_file_that_does_not_fit_is_named_and_the_one_before_stays(tmp_pa
 def test_a_trial_run_changes_no_scope(tmp_path):
     own = services()
     desk = folder(tmp_path / "desk")
-    own.ingest([desk])
+    own.index.ingest([desk])
     (desk / SCOPE_FILE).write_text(SCOPE)
 
-    own.ingest([desk], dry_run=True)
+    own.index.ingest([desk], dry_run=True)
     assert redirect(own) is None
 
 
 def test_the_sample_corpus_brings_its_scope(tmp_path):
-    own = Services(load_settings(llm_provider="offline"))
-    own.ingest([sample_corpus()])
+    own = open_service(load_settings(llm_provider="offline"))
+    own.index.ingest([sample_corpus()])
 
-    assert own.scope is not None
-    assert own.scope.invoke({"question": "Recommend a hotel in Bangkok"}) is not None
-    assert own.scope.invoke({"question": "What is the GST rate on imports?"}) is None
+    assert own.answerer.scope is not None
+    assert own.answerer.scope.invoke({"question": "Recommend a hotel in Bangkok"}) is not None
+    assert own.answerer.scope.invoke({"question": "What is the GST rate on imports?"}) is None
 
 
 def test_the_sample_corpus_declines_nothing_beside_documents_of_ones_own(tmp_path):
-    own = Services(load_settings(llm_provider="offline"))
-    own.ingest([sample_corpus(), folder(tmp_path / "desk", scope=SCOPE)])
+    own = open_service(load_settings(llm_provider="offline"))
+    own.index.ingest([sample_corpus(), folder(tmp_path / "desk", scope=SCOPE)])
 
-    assert own.scope is not None
-    assert own.scope.invoke({"question": "Recommend a hotel in Bangkok"}) is None
+    assert own.answerer.scope is not None
+    assert own.answerer.scope.invoke({"question": "Recommend a hotel in Bangkok"}) is None
     assert described(own) == f"questions are declined before the search by {tmp_path / 'desk' / SCOPE_FILE}"
 
 
 def test_the_gate_can_be_turned_off():
-    assert services(scope_enabled="off").scope is None
+    assert services(scope_enabled="off").answerer.scope is None
     assert described(services(scope_enabled="off")).startswith("SCOPE_ENABLED=false")
 
 
 def test_scope_file_takes_the_place_of_those_of_the_folders(tmp_path):
     (tmp_path / "own.yaml").write_text(SCOPE)
     own = services(scope_file=tmp_path / "own.yaml")
-    own.ingest([folder(tmp_path / "desk")])
+    own.index.ingest([folder(tmp_path / "desk")])
 
     assert redirect(own) == REDIRECT
     assert described(own).endswith(f"SCOPE_FILE={tmp_path / 'own.yaml'}")
@@ -140,7 +140,7 @@ def test_scope_file_takes_the_place_of_those_of_the_folders(tmp_path):
 
 def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):
     with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
-        _ = services(scope_file=tmp_path / "none.yaml").scope
+        _ = services(scope_file=tmp_path / "none.yaml").answerer.scope
 
 
 def test_the_scope_file_is_no_knowledge():

@@ -1,7 +1,7 @@
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_index, open_service
 from app.wiring.ledger import ledger_file, ledger_of
 from tests.fakes import WordEmbeddings
 
@@ -34,7 +34,7 @@ def store(request, collection):
 
 
 def make(**settings):
-    return Services(load_settings(scope_enabled=False, **settings), parts=Parts(embeddings=WordEmbeddings()))
+    return open_service(load_settings(scope_enabled=False, **settings), parts=Parts(embeddings=WordEmbeddings()))
 
 
 def found(services, config=None):
@@ -48,69 +48,69 @@ def found(services, config=None):
 def test_every_strategy_runs_on_every_store_and_keeps_what_is_internal_from_the_public(corpus, groq, store, retriever):
     options = {"llm_api_key": "k", "llm_base_url": groq.url} if retriever == "compression" else {}
     services = make(**store, retriever_type=retriever, relevance_threshold=0, **options)
-    services.ingest([corpus])
+    services.index.ingest([corpus])
 
     assert found(services) == {"01_regulatory_gst", "02_carriers_line", "04_internal_synthetic_desk"}
     assert found(services, PUBLIC) == {"01_regulatory_gst"}
 
 
 def test_hybrid_is_the_default_and_the_settings_reach_it():
-    retriever = make(retrieval_top_k=3, relevance_threshold=0.3).retriever.current()
+    retriever = make(retrieval_top_k=3, relevance_threshold=0.3).answerer.retriever.current()
     assert (type(retriever).__name__, retriever.top_k, retriever.threshold) == ("HybridRetriever", 3, 0.3)
 
-    mmr = make(retriever_type="mmr", mmr_fetch_k=7, mmr_lambda=0.2).retriever.current()
+    mmr = make(retriever_type="mmr", mmr_fetch_k=7, mmr_lambda=0.2).answerer.retriever.current()
     assert (mmr.fetch_k, mmr.weight) == (7, 0.2)
 
 
 @pytest.mark.parametrize("store", STORES, indirect=True)
 def test_the_words_stay_in_step_with_what_is_ingested(corpus, store):
     services = make(**store)
-    services.ingest([corpus])
-    assert services.store.search("nine percent", 5, {})
+    services.index.ingest([corpus])
+    assert services.index.current().search("nine percent", 5, {})
 
     (corpus / "01_regulatory/gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate is eight.")
     (corpus / "02_carriers/line.md").unlink()
-    services.ingest([corpus])
-    assert services.store.count() == 2
-    assert not services.store.search("nine percent", 5, {})
-    assert services.store.search("eight", 5, {})
+    services.index.ingest([corpus])
+    assert services.index.current().count() == 2
+    assert not services.index.current().search("nine percent", 5, {})
+    assert services.index.current().search("eight", 5, {})
 
 
 @pytest.mark.parametrize("store", STORES, indirect=True)
 def test_a_reset_rebuilds_the_store_and_the_words(corpus, store):
     services = make(**store)
-    services.ingest([corpus])
+    services.index.ingest([corpus])
 
-    assert services.ingest([corpus], reset=True).added == 3
-    assert services.store.count() == 3
+    assert services.index.ingest([corpus], reset=True).added == 3
+    assert services.index.current().count() == 3
     assert found(services, PUBLIC) == {"01_regulatory_gst"}
 
 
 def test_a_memory_store_lives_beside_its_file_and_lasts(corpus, tmp_path):
     path = tmp_path / "kept" / "vectors.json"
-    make(vector_store_type="memory", memory_store_path=path).ingest([corpus])
+    make(vector_store_type="memory", memory_store_path=path).index.ingest([corpus])
 
     again = make(vector_store_type="memory", memory_store_path=path)
-    assert again.ingest([corpus]).unchanged == 3
-    assert again.embeddings.embedded == 0
+    assert again.index.ingest([corpus]).unchanged == 3
+    assert again.index.embeddings.embedded == 0
     assert (path.parent / "vectors.waypoint_kb.ledger.sqlite3").is_file()
     assert not (tmp_path / "storage").exists()
 
 
 def test_a_store_that_was_deleted_is_filled_again_whatever_the_records_say(corpus):
     services = make(vector_store_type="memory")
-    services.ingest([corpus])
+    services.index.ingest([corpus])
     ledger_of(services.settings).close()
     ledger_file(services.settings).unlink()
 
-    assert make(vector_store_type="memory").ingest([corpus]).added == 3
+    assert make(vector_store_type="memory").index.ingest([corpus]).added == 3
 
 
 def test_two_kinds_of_store_keep_records_of_their_own(corpus):
-    make().ingest([corpus])
-    assert make(vector_store_type="memory").ingest([corpus]).added == 3
+    make().index.ingest([corpus])
+    assert make(vector_store_type="memory").index.ingest([corpus]).added == 3
 
 
 def test_embeddings_may_come_from_a_service():
     settings = load_settings(embedding_provider="openai-compatible", embedding_base_url="http://127.0.0.1:9/v1")
-    assert type(Services(settings).embedder).__name__ == "HttpEmbeddings"
+    assert type(open_index(settings).embedder).__name__ == "HttpEmbeddings"

@@ -1,6 +1,6 @@
 import pytest
 
-from app.wiring import Teams
+from app.http.page_files import Teams
 from app.wiring.sample import sample_corpus
 from chains.audience import CATEGORIES
 from chains.errors import ConfigurationError

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.runnables.base import coerce_to_runnable
 
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import Service, open_service, sample_corpus
 
 INDONESIA = "What documents do I need to ship sea freight from Singapore to Indonesia?"
 BATHS = {
@@ -58,26 +58,26 @@ def after(*questions: str) -> list[dict[str, str]]:
     return [{"role": role, "content": text} for role, text in said]
 
 
-def query(services: Services, question: str, *before: str) -> str:
+def query(services: Service, question: str, *before: str) -> str:
     state: Any = {"question": question, "history": after(*before)}
-    return str(coerce_to_runnable(services.reformulation).invoke(state)["search_query"])
+    return str(coerce_to_runnable(services.answerer.reformulation).invoke(state)["search_query"])
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory) -> Services:
-    services = Services(load_settings(_env_file=None, chroma_path=tmp_path_factory.mktemp("desk")))
-    services.ingest([sample_corpus()])
+def desk(tmp_path_factory) -> Service:
+    services = open_service(load_settings(_env_file=None, chroma_path=tmp_path_factory.mktemp("desk")))
+    services.index.ingest([sample_corpus()])
     return services
 
 
 @pytest.fixture(scope="module")
-def baths(tmp_path_factory) -> Services:
+def baths(tmp_path_factory) -> Service:
     folder: Path = tmp_path_factory.mktemp("baths")
     (folder / "documents").mkdir()
     for name, text in BATHS.items():
         (folder / "documents" / name).write_text(text, encoding="utf-8")
-    services = Services(load_settings(_env_file=None, chroma_path=folder / "store", min_chunks=0))
-    services.ingest([folder / "documents"])
+    services = open_service(load_settings(_env_file=None, chroma_path=folder / "store", min_chunks=0))
+    services.index.ingest([folder / "documents"])
     return services
 
 
@@ -147,6 +147,6 @@ def test_what_was_found_is_forgotten_when_the_documents_change(baths, tmp_path):
     ticket = "How much is a day ticket for an adult?"
     assert query(baths, "towel hire", ticket) != "towel hire"
     (tmp_path / "towels.md").write_text("# Towels\n\nThe hire of a towel costs £2.", encoding="utf-8")
-    baths.ingest([tmp_path])
+    baths.index.ingest([tmp_path])
 
     assert query(baths, "towel hire", ticket) == "towel hire"

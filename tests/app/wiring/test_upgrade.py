@@ -15,7 +15,7 @@ import pytest
 
 from app.ledger.index import FORMAT
 from app.settings import Settings, load_settings
-from app.wiring import Services
+from app.wiring import Service
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
 from tests.app.wiring.test_copying import contents, corpus, opened  # noqa: F401 - a fixture.
@@ -34,7 +34,7 @@ CREATE TABLE waypoint.records (index integer, namespace text, key text, updated_
 class Before:
     """What an index holds, to be written in the forms of before."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Service) -> None:
         index = services.index.current()
         ids = [id_ for document in index.documents() for id_ in index.chunks_of(document.doc_id)]
         vectors = index.vectors(ids)
@@ -101,7 +101,7 @@ class Before:
 @pytest.fixture
 def before(corpus, tmp_path) -> Before:  # noqa: F811 - the fixture.
     services = opened(load_settings(vector_store_type="memory", memory_store_path=tmp_path / "made" / "now.json"))
-    services.ingest([corpus])
+    services.index.ingest([corpus])
     return Before(services)
 
 
@@ -115,8 +115,8 @@ def test_the_first_question_finds_what_the_earlier_index_held(before, corpus, tm
 
     assert contents(settings) == before.contents
     services = opened(settings)
-    assert services.ingest([corpus]).unchanged == len(before.chunks)
-    assert cast("WordEmbeddings", services.embeddings).embedded == 0
+    assert services.index.ingest([corpus]).unchanged == len(before.chunks)
+    assert cast("WordEmbeddings", services.index.embeddings).embedded == 0
 
 
 @pytest.mark.parametrize("made", [{"embedding_model": "another"}, {"format": FORMAT - 1}])
@@ -128,7 +128,7 @@ def test_an_index_of_another_model_or_format_is_named_and_the_ledger_stays_empty
 
     with pytest.raises(ConfigurationError, match="an earlier version or with another model; rebuild it"):
         services.index.current()
-    assert services.stored.version() is None
+    assert services.index.stored.version() is None
 
 
 def test_the_command_brings_all_over_and_then_finds_nothing(before, tmp_path, waypoint, monkeypatch):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.settings import Settings, load_settings
-from app.wiring import Services
+from app.wiring import Service, open_index
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.langsmith_stub import Backend, backend
 from tests.traced import WORDS, tracing
@@ -33,7 +33,7 @@ def desk(groq, tmp_path_factory) -> Settings:
         llm_max_retries=0,
         llm_fallback=False,
     )
-    Services(settings).ingest([folder / "corpus"])
+    open_index(settings).ingest([folder / "corpus"])
     return settings
 
 
@@ -45,7 +45,7 @@ def stub(groq) -> Iterator[Backend]:
 
 
 @pytest.fixture
-def services(desk, stub) -> Iterator[Services]:
-    """Services that trace to the stub."""
+def services(desk, stub) -> Iterator[Service]:
+    """Service that trace to the stub."""
     with tracing(desk, stub.url) as services:
         yield services

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.wiring import Services
+from app.wiring import open_index
 from tests.access import ASKED, POSTED, serving, settings_over, sources_shown
 
 SECRET = "7 %, in confidence"  # noqa: S105 - the words that no stranger may see.
@@ -41,7 +41,7 @@ def folder(tmp_path) -> Path:
 )
 def test_no_stranger_sees_an_internal_document_whatever_path_it_was_ingested_by(folder, groq, given):
     settings = settings_over(folder, groq.url, allow_anonymous=True, rate_limit="off")
-    report = Services(settings).ingest([folder / path for path in given])
+    report = open_index(settings).ingest([folder / path for path in given])
     assert report.internal == report.files - 1 >= 2
 
     with serving(settings) as url:

@@ -10,7 +10,7 @@ from redis import Redis
 
 from app.http.policy import Policies
 from app.http.server import create_app
-from app.wiring import Services
+from app.wiring import open_service
 from tests.access import ASKED, POSTED, bearer, key_entry, open_redis, serving, settings_over, sources_shown
 from tests.fakes import FakeGroq
 
@@ -47,7 +47,7 @@ def sessions(corpus, groq) -> Iterator[tuple[str, Redis]]:
 
 
 def test_every_route_but_health_asks_for_a_name(corpus, groq, keyed):
-    app = create_app(Services(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS)))
+    app = create_app(open_service(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS)))
     asked, policies = set(), Policies(app.routes)
     for route in iter_route_contexts(app.routes):
         path = re.sub(r"{[^}]*}", "x", route.path or "")

@@ -87,10 +87,10 @@ def test_signing_in_makes_a_cookie_that_no_script_and_no_other_site_gets(keyed):
 
 def test_over_https_the_cookie_is_for_https_only(corpus, groq):
     from app.http.server import create_app
-    from app.wiring import Services
+    from app.wiring import open_service
     from tests.served import served
 
-    services = Services(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS))
+    services = open_service(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS))
     with served(create_app(services), proxies="127.0.0.1") as url:
         headers = OWN_PAGE | {"X-Forwarded-Proto": "https"}
         response = httpx.post(f"{url}/sign-in", json={"token": "desk-key"}, headers=headers)

@@ -7,7 +7,7 @@ import pytest
 
 from app.http.middleware.authentication import COOKIE, EMBED_HEADER
 from app.http.server import create_app
-from app.wiring import Services
+from app.wiring import open_service
 from tests.access import ASKED, POSTED, bearer, key_entry, serving, settings_over, sources_shown
 
 KEYS = key_entry("staff", "staff-key", "ask:internal+feedback")
@@ -65,7 +65,7 @@ def test_where_a_name_is_asked_for_nothing_is_answered_from_inside_another_page(
 async def test_only_named_origins_may_frame_the_embedded_page_and_none_any_other_page(
     corpus, groq, settings, ancestors
 ):
-    app = create_app(Services(settings_over(corpus, groq.url, **settings)))
+    app = create_app(open_service(settings_over(corpus, groq.url, **settings)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
         embed, page, docs = [await client.get(path) for path in ("/embed", "/", "/docs")]
     told = embed.headers["content-security-policy"].split("; ")

@@ -232,9 +232,10 @@ def test_questions_are_counted_for_the_identity_or_else_for_the_address(client, 
 
 def test_questions_that_find_no_turn_in_time_are_told_to_come_back_and_turns_are_given_back(corpus):
     with hanging_groq() as groq:
-        settings = settings_over(corpus, groq.url, max_concurrent_questions=2)
+        settings = settings_over(corpus, groq.url)
         with (
             patch.object(middleware, "QUEUE_S", 0.3),
+            patch.object(middleware, "QUESTIONS_AT_ONCE", 2),
             serving(settings) as url,
             talking(url) as one,
             talking(url) as two,
@@ -275,7 +276,7 @@ def test_what_asks_nothing_does_not_wait_for_questions(corpus):
         settings = settings_over(corpus, groq.url)
         with patch.object(middleware, "QUEUE_S", 3600), serving(settings) as url:
             rated = {"trace_id": str(uuid4()), "score": 1}
-            for _ in range(145):  # MAX_CONCURRENT_QUESTIONS is 100.
+            for _ in range(145):  # 100 are answered at once.
                 clients.enter_context(talking(url)).ask()
             wait_until(lambda: groq.asked == 100)
             statuses = {path: httpx.get(url + path, timeout=PATIENCE_S).status_code for path in UNASKED}

@@ -1,4 +1,4 @@
-from app.wiring import Services
+from app.wiring import Service
 from tests.fakes import Reply, fake_groq
 from tests.served import QUESTION, small_services
 
@@ -6,7 +6,7 @@ TITLED, NUMBERED = "It is 9 % [GST Guide > Rate].", "It is 9 % [1]."
 OTHER_MODEL = "llama-3.3-70b-versatile"
 
 
-def ask_each(services: Services) -> list[str]:
+def ask_each(services: Service) -> list[str]:
     chains = [services.chain, services.numbered_chain(), services.numbered_chain(OTHER_MODEL)]
     return [chain.invoke({"question": QUESTION})["answer"] for chain in chains]
 

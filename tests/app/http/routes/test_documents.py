@@ -14,7 +14,7 @@ from app.adapters.documents.pages import IndexedPage, PdfPages
 from app.http.server import create_app
 from app.ledger.answers import Quote
 from app.wings.knowledge.answer_log import open_answers
-from app.wiring import Services
+from app.wiring import open_service
 from benchmarks.documents import pdf
 from tests.access import bearer, key_entry, settings_over
 from tests.hostile_files import content, names
@@ -48,10 +48,10 @@ def corpus(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(corpus) -> Iterator[TestClient]:
-    services = Services(
+    services = open_service(
         settings_over(corpus.parent, "http://127.0.0.1:1", auth_mode="api_key", api_keys=KEYS, warm_up=False)
     )
-    services.ingest([corpus])
+    services.index.ingest([corpus])
     app = create_app(services)
     add_newcomers_routes(app)
     with TestClient(app) as client:
@@ -63,17 +63,17 @@ def add_newcomers_routes(app: FastAPI) -> None:
 
     @app.get("/new/titles")
     def titles(request: Request) -> list[str]:
-        return [entry.title for entry in request.app.state.services.library.catalogue().entries.values()]
+        return [entry.title for entry in request.app.state.services.index.library.catalogue().entries.values()]
 
     @app.get("/new/passages")
     async def passages(request: Request) -> list[str]:
         options = {"configurable": {"thread_id": "7"}}
-        found = await request.app.state.services.retriever.ainvoke("The margin is 7 %", options)
+        found = await request.app.state.services.answerer.retriever.ainvoke("The margin is 7 %", options)
         return [chunk.metadata["doc_id"] for chunk in found]
 
     @app.get("/new/words")
     def words(request: Request, doc_id: str) -> int:
-        return sum(len(chunk.page_content) for chunk in request.app.state.services.library.chunks(doc_id))
+        return sum(len(chunk.page_content) for chunk in request.app.state.services.index.library.chunks(doc_id))
 
 
 def listed(client: TestClient, who: dict[str, str] = STAFF, **wanted: Any) -> dict[str, Any]:
@@ -117,10 +117,10 @@ def test_the_list_comes_in_the_order_that_is_asked_for_with_use_and_warnings_for
     for name, updated in (("a_new", "2999-01-01"), ("b_old", "2020-01-01"), ("c_none", ""), ("d_same", "2999-01-01")):
         title = "Same" if name[0] in "bd" else name
         (folder / f"{name}.md").write_text(f"---\ntitle: {title}\nlast_updated: '{updated}'\n---\n\nWords of {name}.\n")
-    services = Services(
+    services = open_service(
         settings_over(tmp_path, "http://127.0.0.1:1", answer_log=True, allow_anonymous=True, api_keys=KEYS)
     )
-    services.ingest([folder])
+    services.index.ingest([folder])
     answers = open_answers(services.settings)
     for _ in range(2):
         answers.add(logged_answer(), [Quote("c_none", "", "", "Words"), Quote("c_none", "", "", "of c_none.")])

@@ -9,17 +9,17 @@ from fastapi import FastAPI
 from app.http.errors import add_error_handlers
 from app.http.routes import feedback
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Service, open_service
 from tests.waiting import await_until
 
 TRACE = str(uuid4())
 
 
-async def give(body, services: Services | None = None) -> httpx.Response:
+async def give(body, services: Service | None = None) -> httpx.Response:
     app = FastAPI()
     app.include_router(feedback.router)
     add_error_handlers(app)
-    app.state.services = services or Services(load_settings())
+    app.state.services = services or open_service(load_settings())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client:
         content = body if isinstance(body, bytes) else json.dumps(body)
         return await client.post("/api/feedback", content=content, headers={"Content-Type": "application/json"})
@@ -56,21 +56,21 @@ async def test_a_body_that_does_not_fit_is_a_400_that_says_what_is_wrong(body, m
 
 
 async def test_feedback_on_an_answer_that_is_not_logged_is_not_said_to_be_kept(tmp_path):
-    services = Services(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=True))
+    services = open_service(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=True))
     response = await give({"trace_id": TRACE, "score": -1, "comment": "Out of date."}, services)
 
     assert (response.status_code, response.json()) == (202, {"status": "accepted", "kept": False})
 
 
 async def test_where_answers_are_not_logged_no_feedback_is_kept(tmp_path):
-    services = Services(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=False))
+    services = open_service(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=False))
 
     assert (await give({"trace_id": TRACE, "score": 1}, services)).json() == {"status": "accepted", "kept": False}
     assert not list(tmp_path.rglob("answers*"))
 
 
-def over(folder: Path) -> Services:
-    return Services(load_settings(answer_log=True, chroma_path=folder))
+def over(folder: Path) -> Service:
+    return open_service(load_settings(answer_log=True, chroma_path=folder))
 
 
 async def test_feedback_that_cannot_be_kept_is_refused(tmp_path):
@@ -92,7 +92,7 @@ def langsmith(httpserver):
 
 async def test_a_score_reaches_langsmith_under_the_trace_of_its_answer(langsmith):
     settings = {"langsmith_tracing": True, "langsmith_api_key": "ls", "langsmith_project": "desk"}
-    services = Services(load_settings(**settings, langsmith_endpoint=langsmith.url_for("").rstrip("/")))
+    services = open_service(load_settings(**settings, langsmith_endpoint=langsmith.url_for("").rstrip("/")))
 
     def sent() -> list[dict]:
         return [json.loads(request.data) for request, _ in langsmith.log if request.path == "/feedback"]
@@ -106,7 +106,7 @@ async def test_a_score_reaches_langsmith_under_the_trace_of_its_answer(langsmith
 
 
 async def test_a_langsmith_that_is_away_costs_the_score_and_nothing_else():
-    services = Services(load_settings(langsmith_tracing=True, langsmith_endpoint="http://127.0.0.1:9"))
+    services = open_service(load_settings(langsmith_tracing=True, langsmith_endpoint="http://127.0.0.1:9"))
 
     assert (await give({"trace_id": TRACE, "score": 1}, services)).status_code == 202
 

@@ -14,7 +14,7 @@ from app.http.server import create_app
 from app.ledger.connect import open_database
 from app.settings import load_settings
 from app.wings.events.plugin import outbox
-from app.wiring import Services
+from app.wiring import open_service
 from app.wiring.checks import Check, backend_checks, index_check, provider_check
 from benchmarks.processes import free_port
 from chains.clock import Clock, SystemClock
@@ -112,7 +112,7 @@ async def test_a_pause_that_the_provider_asked_for_is_told_with_its_seconds():
 def test_what_is_asked_follows_from_the_settings(tmp_path):
     def names(**settings) -> list[str]:
         memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-        return [check.name for check in Services(load_settings(**memory, **settings)).checks()]
+        return [check.name for check in open_service(load_settings(**memory, **settings)).checks()]
 
     assert names() == ["vector_store"]
     redis = {"rate_limit": "9/minute", "rate_limit_backend": "redis"}
@@ -128,7 +128,7 @@ def test_what_is_asked_follows_from_the_settings(tmp_path):
 )
 def test_redis_is_required_where_sessions_live_in_it(tmp_path, settings, required):
     memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-    checks = Services(load_settings(**memory, rate_limit_backend="redis", **settings)).checks()
+    checks = open_service(load_settings(**memory, rate_limit_backend="redis", **settings)).checks()
 
     assert {check.name: check.required for check in checks}["redis"] is required
 
@@ -198,7 +198,7 @@ async def test_redis_and_rabbitmq_that_are_away_are_down():
 
 
 async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_path):
-    services = Services(
+    services = open_service(
         load_settings(_env_file=None, memory_store_path=tmp_path / "s.json", vector_store_type="memory")
     )
     app = create_app(services)
@@ -233,7 +233,7 @@ async def test_strangers_are_told_what_is_down_and_a_store_of_sessions_that_is_a
 
 
 async def test_staff_is_told_how_long_answers_take(tmp_path):
-    services = Services(load_settings(_env_file=None, warm_up=False, chroma_path=tmp_path, llm_provider="offline"))
+    services = open_service(load_settings(_env_file=None, warm_up=False, chroma_path=tmp_path, llm_provider="offline"))
     for number in range(1, 101):
         call = Call({"question": "?"}, seconds=number)
         services.metrics.started(call)
@@ -252,7 +252,7 @@ async def test_staff_is_told_how_long_answers_take(tmp_path):
 
 async def ready_of(headers: dict[str, str], **settings: Any) -> httpx.Response:
     """Return the report of a service with these settings."""
-    app = create_app(Services(load_settings(_env_file=None, warm_up=False, **settings)))
+    app = create_app(open_service(load_settings(_env_file=None, warm_up=False, **settings)))
     async with (
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client,
         app.router.lifespan_context(app),

@@ -3,9 +3,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from app.http import middleware
+from app.http.page_files import owner_of
 from app.http.server import create_app
 from app.web.words import languages
-from app.wiring.page_files import owner_of
 from chains.errors import ConfigurationError
 from tests.fakes import fake_groq
 from tests.served import served, small_services
@@ -112,9 +113,10 @@ def test_what_can_be_rendered_has_limits(client, body, status):
     assert client.post("/page/render", json=body).status_code == status
 
 
-def test_rendering_and_loading_count_towards_no_limit_of_questions(tmp_path):
+def test_rendering_and_loading_count_towards_no_limit_of_questions(tmp_path, monkeypatch):
+    monkeypatch.setattr(middleware, "QUESTIONS_AT_ONCE", 1)
     with fake_groq() as groq:
-        services = small_services(tmp_path, groq, rate_limit="1/hour", max_concurrent_questions=1)
+        services = small_services(tmp_path, groq, rate_limit="1/hour")
         with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
             statuses = [client.post("/page/render", json={"answer": "x"}).status_code for _ in range(3)]
             statuses += [client.get(path).status_code for path in ("/", "/icon", "/api/me")]

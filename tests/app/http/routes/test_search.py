@@ -6,9 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from app.cli.doctor import findings
 from app.http.server import create_app
-from app.wiring import Services
-from app.wiring.checks import findings
 from tests.access import POSTED, QUESTION, bearer, key_entry, serving, settings_over, sources_shown
 from tests.clocks import StoppedClock
 from tests.fakes import FakeGroq, Reply
@@ -125,7 +124,7 @@ def test_a_retrieval_service_that_is_away_is_a_503_and_the_service_not_ready(cha
 
 
 def test_doctor_tries_the_retrieval_service(chat):
-    told = {finding.part: finding for finding in findings(Services(chat))}
+    told = {finding.part: finding for finding in findings(chat)}
 
     assert told["retrieval service"].state == "ok"
     assert "vector store" not in told
@@ -149,7 +148,7 @@ def test_a_search_has_one_line_in_the_log_with_its_words_only_where_that_is_set(
     with caplog.at_level("INFO"), served(create_app(services)) as url:
         httpx.post(f"{url}/search", json={"query": RATE}, timeout=30).raise_for_status()
 
-    [line] = [record.getMessage() for record in caplog.records if record.name == "app.wiring.build"]
+    [line] = [record.getMessage() for record in caplog.records if record.name == "app.wiring.answerer"]
     assert line.startswith("search ")
     assert "passages=1" in line
     assert (RATE in line) is plain

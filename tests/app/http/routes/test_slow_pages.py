@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.wiring import Services
+from app.wiring import open_index
 from benchmarks.documents import heavy_pdf, pdf
 from benchmarks.processes import PATIENCE_S, service
 from tests.access import serving, settings_over, talking
@@ -25,7 +25,7 @@ def folder(tmp_path_factory) -> Path:
     (folder / "corpus" / "docs").mkdir(parents=True)
     (folder / "corpus" / "docs" / "slow.pdf").write_bytes(heavy_pdf(WORDS))
     (folder / "corpus" / "docs" / "good.pdf").write_bytes(pdf(WORDS))
-    Services(settings_over(folder, "http://127.0.0.1:1", min_chunks=0)).ingest([folder / "corpus"])
+    open_index(settings_over(folder, "http://127.0.0.1:1", min_chunks=0)).ingest([folder / "corpus"])
     return folder
 
 

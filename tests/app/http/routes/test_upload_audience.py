@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.http.server import create_app
-from app.wiring import Services
+from app.wiring import Service
 from tests.uploads import ADDER, PUBLIC, STAFF, ended, ids, send, small_services, upload
 
 GUARDED = "# Plans\n\nThe plan is in confidence."
@@ -14,7 +14,7 @@ OPEN = "# Plans\n\nThe plan is known to all."
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Services:
+def services(tmp_path_factory) -> Service:
     return small_services(tmp_path_factory.mktemp("uploads"))
 
 
@@ -105,7 +105,7 @@ def test_an_internal_document_in_a_public_place_is_not_replaced(client, services
     file = services.uploads.folder / "carrier" / "old.md"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("---\naudience: internal\n---\n\n# Old\n\nOld words.")
-    services.ingest([file])
+    services.index.ingest([file])
     end = ended(client, send(client, {"old.md": OPEN}, ADDER, category="carrier", audience="public", replace="true"))
     assert [one["path"] for one in end["report"]["problems"]] == ["old.md"]
     assert "Old words" in file.read_text()

@@ -6,13 +6,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.http.server import create_app
-from app.wiring import Services
+from app.wiring import Service
 from benchmarks.documents import pdf
 from tests.uploads import ADDER, PUBLIC, STAFF, ended, ids, send, services_over, small_services, upload
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Services:
+def services(tmp_path_factory) -> Service:
     return small_services(tmp_path_factory.mktemp("uploads"))
 
 
@@ -100,7 +100,7 @@ def test_a_body_that_is_no_form_is_refused(client):
 
 def test_an_upload_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     services = services_over(tmp_path)
-    monkeypatch.setattr(type(services.ingestion), "add", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(type(services.index.ingestion), "add", lambda *_, **__: 1 / 0)
     with TestClient(create_app(services)) as client:
         end = upload(client, {"a.md": "# A\n\nWords."})
     assert end["state"] == "failed"

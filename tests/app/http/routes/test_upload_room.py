@@ -31,7 +31,7 @@ def test_of_uploads_with_one_name_at_once_one_is_added_and_the_others_are_told(t
 def test_a_file_that_came_while_an_upload_waited_is_not_lost(tmp_path):
     services = services_over(tmp_path)
     with TestClient(create_app(services)) as client:
-        with services.stored.locked():
+        with services.index.stored.locked():
             accepted = send(client, {"late.md": "# Late\n\nWords."})
             file = services.uploads.folder / "internal" / "uploaded" / "late.md"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def test_more_uploads_than_may_wait_are_refused_and_one_thread_adds_them_all(tmp
         def add(number: int) -> httpx.Response:
             return client.post("/api/documents", files=[("files", (f"{number}.md", f"# {number}\n\nWords.".encode()))])
 
-        with services.stored.locked():
+        with services.index.stored.locked():
             sent = [add(number) for number in range(30)]
             assert threading.active_count() <= before + 20  # Those of the pools, of which there is a fixed number.
             assert [thread.name for thread in threading.enumerate()].count("uploads") == 1

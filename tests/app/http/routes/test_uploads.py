@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.http.server import create_app
-from app.wiring import Services, sample_corpus
+from app.wiring import Service, sample_corpus
 from tests.office_documents import eml, epub, pptx, xlsx
 from tests.served import served
 from tests.uploads import GUIDE, STAFF, ended, ids, send, services_over, small_services, upload
@@ -20,7 +20,7 @@ QUESTION = {"query": "What is the fee for a tarpaulin in the depot?", "threshold
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Services:
+def services(tmp_path_factory) -> Service:
     return small_services(tmp_path_factory.mktemp("uploads"))
 
 
@@ -61,7 +61,7 @@ def test_a_removed_document_of_a_folder_keeps_its_file(client, services):
     folder = services.settings.chroma.path.parent / "more"
     folder.mkdir()
     (folder / "kept.md").write_text("# Kept\n\nWords that stay on the disk.")
-    services.ingest([folder])
+    services.index.ingest([folder])
     assert client.delete("/api/documents/kept", headers=STAFF).status_code == 204
     assert "kept" not in ids(client)
     assert (folder / "kept.md").exists()
@@ -111,7 +111,7 @@ def test_a_file_of_the_same_name_replaces_the_older_one_only_when_it_may(client,
 
 
 def test_an_upload_waits_for_an_ingestion_that_is_at_work(client, services):
-    with services.stored.locked():
+    with services.index.stored.locked():
         accepted = send(client, {"later.md": "# Later\n\nWords."})
         job = accepted.json()["events"].removesuffix("/events")
         wait_until(lambda: "Other documents" in client.get(job, headers=STAFF).json()["message"])
@@ -139,7 +139,7 @@ def test_uploads_at_the_same_time_are_all_added(client):
 
 def test_the_sample_corpus_stays_beside_an_upload(tmp_path):
     services = services_over(tmp_path)
-    services.ingest([sample_corpus()])
+    services.index.ingest([sample_corpus()])
     with TestClient(create_app(services)) as client:
         samples = client.get("/api/documents", headers=STAFF).json()["samples"]
         assert samples == len(list(sample_corpus().rglob("0*/*.md")))
@@ -151,7 +151,7 @@ def test_the_sample_corpus_stays_beside_an_upload(tmp_path):
 
 def test_what_the_page_offers_of_the_sample_corpus_is_about_the_documents_in_the_index(tmp_path):
     services = services_over(tmp_path)
-    services.ingest([sample_corpus()])
+    services.index.ingest([sample_corpus()])
     with TestClient(create_app(services)) as client:
         first = client.get("/").text
         upload(client, {"own.md": GUIDE})

@@ -14,7 +14,7 @@ from app.ledger.answers import AnswerStore, LoggedAnswer
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers, redacted
 from app.wings.knowledge.verification import Document, verify
-from app.wiring import Services
+from app.wiring import Service, open_service
 from app.wiring.ledger import ledger_of
 from tests.access import bearer, key_entry
 from tests.fakes import FakeGroq, Reply, fake_groq
@@ -32,7 +32,7 @@ def groq() -> Iterator[FakeGroq]:
 
 
 @pytest.fixture(scope="module")
-def services(groq: FakeGroq, tmp_path_factory) -> Services:
+def services(groq: FakeGroq, tmp_path_factory) -> Service:
     return small_services(tmp_path_factory.mktemp("logged"), groq, auth_mode="api_key", api_keys=KEYS, answer_log=True)
 
 
@@ -137,9 +137,11 @@ def test_a_user_s_answers_are_forgotten_by_a_command(client, store, services, wa
     assert store.find(trace_id) is None
 
 
-def over(tmp_path, **settings: Any) -> Services:
+def over(tmp_path, **settings: Any) -> Service:
     """Return services that answer nothing from documents, and log as they are told."""
-    return Services(load_settings(_env_file=None, chroma_path=tmp_path / "store", llm_provider="offline", **settings))
+    return open_service(
+        load_settings(_env_file=None, chroma_path=tmp_path / "store", llm_provider="offline", **settings)
+    )
 
 
 def test_what_the_service_may_keep_the_log_may_not(tmp_path):
@@ -177,8 +179,8 @@ def test_nothing_is_logged_where_the_log_is_off_or_answers_are_only_tested(tmp_p
     settings = over(tmp_path).settings
 
     assert over(tmp_path, answer_log=False).answer_log is None
-    assert Services(settings, serving=False).answer_log is None
-    assert Services(settings, serving=False, logs_answers=True).answer_log is not None
+    assert open_service(settings, serving=False).answer_log is None
+    assert open_service(settings, serving=False, logs_answers=True).answer_log is not None
 
 
 @pytest.fixture

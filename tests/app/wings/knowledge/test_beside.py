@@ -17,7 +17,7 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.findings import read_and_lint
 from app.wings.knowledge.linted import Document
-from app.wiring import Services
+from app.wiring import Service, open_service
 from chains.errors import ConfigurationError
 from chains.observers import Call
 from chains.side_steps import counts
@@ -85,9 +85,9 @@ def test_a_link_that_no_file_can_have_leads_nowhere(waypoint, folder, target):
 def test_an_answer_that_cannot_be_logged_costs_the_log_alone(monkeypatch, folder):
     monkeypatch.setenv("ANSWER_LOG", "true")
     monkeypatch.setattr(answer_log, "_proof", fail)
-    services = Services(load_settings(_env_file=None, llm_provider="offline", min_chunks=0), serving=False)
-    services.ingest([folder])
-    log, before = answer_log.answer_log(services), counts["answer_log"]
+    services = open_service(load_settings(_env_file=None, llm_provider="offline", min_chunks=0), serving=False)
+    services.index.ingest([folder])
+    log, before = answer_log.answer_log(services.index), counts["answer_log"]
     answer = services.chain.invoke(QUESTION)
 
     assert log
@@ -183,9 +183,9 @@ MARKDOWN = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=200)
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Services:
+def services(tmp_path_factory) -> Service:
     chosen: Any = {"vector_store_type": "memory", "memory_store_path": tmp_path_factory.mktemp("any") / "index.json"}
-    return Services(
+    return open_service(
         load_settings(_env_file=None, llm_provider="offline", min_chunks=0, relevance_threshold=0, **chosen)
     )
 
@@ -197,7 +197,7 @@ def test_no_markdown_breaks_an_ingestion_an_answer_or_lint(services, tmp_path, f
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
 
-    report = services.ingest([tmp_path])
+    report = services.index.ingest([tmp_path])
     answer = services.chain.invoke(QUESTION)
     read_and_lint([tmp_path], services.settings)
     list(ingested.worth_a_look(services, [str(tmp_path)]))

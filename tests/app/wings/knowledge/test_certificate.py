@@ -8,7 +8,7 @@ import pytest
 from app.http.server import create_app
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.verification import Document, verify
-from app.wiring import Services
+from app.wiring import Service
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import GUIDE, QUESTION, served, small_services
 
@@ -22,7 +22,7 @@ def groq() -> Iterator[FakeGroq]:
 
 
 @pytest.fixture(scope="module")
-def services(groq: FakeGroq, tmp_path_factory) -> Services:
+def services(groq: FakeGroq, tmp_path_factory) -> Service:
     return small_services(tmp_path_factory.mktemp("certified"), groq)
 
 
@@ -67,10 +67,10 @@ def test_a_query_that_is_missing_is_refused_as_by_the_other_route(client):
 
 def test_without_the_file_the_quote_s_place_in_the_text_is_left(services, tmp_path):
     answer = services.chain.invoke({"question": QUESTION})
-    [file] = Path(services.library.catalogue().sources["01_regulatory_gst"].path).parent.glob("gst.md")
+    [file] = Path(services.index.library.catalogue().sources["01_regulatory_gst"].path).parent.glob("gst.md")
     file.rename(tmp_path / "gst.md")
     try:
-        [source] = certificate(answer, services)["sentences"][0]["sources"]
+        [source] = certificate(answer, services.index)["sentences"][0]["sources"]
     finally:
         (tmp_path / "gst.md").rename(file)
 

@@ -9,7 +9,7 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.cases import read_cases
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.drafts import proposed
-from app.wiring import Services
+from app.wiring import open_service
 
 RATE = "What is the rate of GST on imports into Singapore?"
 GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
@@ -24,8 +24,8 @@ def test_a_question_that_was_answered_well_becomes_a_test_that_its_answer_passes
     (tmp_path / "desk").mkdir()
     (tmp_path / "desk" / "gst.md").write_text(GUIDE)
     waypoint("ingest", str(tmp_path / "desk"))
-    services = Services(load_settings(), serving=False)
-    proof = certificate(services.chain.invoke({"question": RATE}), services)
+    services = open_service(load_settings(), serving=False)
+    proof = certificate(services.chain.invoke({"question": RATE}), services.index)
     store = open_answers(services.settings)
     for score in (1.0, 1.0, -1.0):
         store.add(replace(logged(packed=pack(proof)), at=store.now(), score=score))

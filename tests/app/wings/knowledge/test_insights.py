@@ -16,7 +16,7 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.cases import read_cases
 from app.wings.knowledge.drafts import draft
 from app.wings.knowledge.insights import Insights, insights
-from app.wiring import Services
+from app.wiring import Service, open_service
 from tests.access import bearer, key_entry
 from tests.served import served
 
@@ -43,18 +43,18 @@ def citing(doc_id: str, title: str, **values: Any) -> tuple[LoggedAnswer, Quote]
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Services:
+def services(tmp_path_factory) -> Service:
     folder = tmp_path_factory.mktemp("insights")
     for name, text in FILES.items():
         (folder / "desk" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "desk" / name).write_text(text)
     settings = load_settings(_env_file=None, chroma_path=folder / "store", llm_provider="offline", min_chunks=0)
-    services = Services(settings, serving=False)
-    services.ingest([folder / "desk"])
+    services = open_service(settings, serving=False)
+    services.index.ingest([folder / "desk"])
     return services
 
 
-def found(services: Services, *answers: LoggedAnswer | tuple[LoggedAnswer, Quote]) -> Insights:
+def found(services: Service, *answers: LoggedAnswer | tuple[LoggedAnswer, Quote]) -> Insights:
     """Return what is said about answers, of which the newest is the first."""
     with TemporaryDirectory() as folder:
         database = open_database(Path(folder) / "ledger.sqlite3", collection="kb")
@@ -168,7 +168,7 @@ def test_the_page_and_its_json_are_for_the_staff_that_looks_after_the_documents(
     keys.append(key_entry("upload", "upload-key", "ask+ingest"))
     settings = services.settings.replace(auth_mode="api_key", api_keys=SecretStr(",".join(keys)))
     open_answers(settings).add(replace(answer(DOGS[0], outcome="no_results"), at=open_answers(settings).now()))
-    with served(create_app(Services(settings))) as url:
+    with served(create_app(open_service(settings))) as url:
         known = {
             key: httpx.get(f"{url}/insights", headers=bearer(key)) for key in ("owner-key", "desk-key", "upload-key")
         }
@@ -184,5 +184,5 @@ def test_the_page_and_its_json_are_for_the_staff_that_looks_after_the_documents(
 
 def test_no_stranger_of_a_service_that_is_open_to_all_reads_them(services):
     settings = services.settings.replace(allow_anonymous=True, anonymous_audience="internal")
-    with served(create_app(Services(settings))) as url:
+    with served(create_app(open_service(settings))) as url:
         assert httpx.get(f"{url}/insights").status_code == 403

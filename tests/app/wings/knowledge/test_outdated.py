@@ -30,7 +30,7 @@ class Desk:
 
     def write(self, text: str) -> None:
         (self.folder / "01_regulatory" / "gst.md").write_text(text)
-        self.services.ingest([self.folder])
+        self.services.index.ingest([self.folder])
 
     def outdated(self, trace_id: str, key: str | None) -> dict[str, list[dict[str, str]]]:
         body = {"trace_ids": [trace_id]}

@@ -15,7 +15,7 @@ from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.held_words import nearest_words, tokens_of
 from app.wings.knowledge.recall import check, count_recalled, recalled
-from app.wiring import Services
+from app.wiring import open_service
 from app.wiring.ledger import ledger_of
 from tests.ledger.test_answers import answer
 from tests.waiting import wait_until
@@ -203,7 +203,7 @@ def test_an_event_waits_for_the_broker_with_the_words_of_then_and_now(folder, in
 
 
 def test_a_document_that_is_removed_over_http_recalls_its_answers(folder):
-    services = Services(load_settings())
+    services = open_service(load_settings())
     services.uploads.remove("gst")
 
     assert services.answer_log

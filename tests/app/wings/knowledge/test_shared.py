@@ -10,7 +10,7 @@ from app.http.server import create_app
 from app.ledger.answers import LoggedAnswer, Nearest, pack
 from app.wings.knowledge import shared
 from app.wings.knowledge.answer_log import open_answers
-from app.wiring import Services
+from app.wiring import Service
 from tests.access import bearer, key_entry
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, QUESTION, served, small_services
@@ -32,7 +32,7 @@ def groq() -> Iterator[FakeGroq]:
 
 
 @pytest.fixture(scope="module")
-def services(groq: FakeGroq, tmp_path_factory) -> Services:
+def services(groq: FakeGroq, tmp_path_factory) -> Service:
     settings = {"auth_mode": "none", "allow_anonymous": True, "api_keys": KEYS, "answer_log": True}
     return small_services(tmp_path_factory.mktemp("shared"), groq, **settings)
 
@@ -49,7 +49,7 @@ def _logged(monkeypatch, groq) -> None:
     groq.replies[:] = [Reply(ANSWER)]
 
 
-def asked(client: httpx.Client, services: Services, key: str) -> str:
+def asked(client: httpx.Client, services: Service, key: str) -> str:
     answer = client.post("/api/query", json={"query": QUESTION}, headers=bearer(key)).json()
     trace_id = str(answer["metadata"]["traceId"])
     wait_until(lambda: open_answers(services.settings).find(trace_id) is not None)

@@ -9,7 +9,7 @@ from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.why import why
-from app.wiring import Services
+from app.wiring import Service, open_service
 from tests.access import bearer, key_entry
 from tests.served import served
 
@@ -23,20 +23,20 @@ OTHERS = {
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Services:
+def services(tmp_path_factory) -> Service:
     folder = tmp_path_factory.mktemp("why")
     for kind, files in {"01_regulatory": {"gst.md": GUIDE, **OTHERS}, "04_internal": {"partners.md": PARTNERS}}.items():
         (folder / "desk" / kind).mkdir(parents=True)
         for name, text in files.items():
             (folder / "desk" / kind / name).write_text(text)
     settings = load_settings(_env_file=None, chroma_path=folder / "store", llm_provider="offline", min_chunks=0)
-    services = Services(settings, serving=False)
-    services.ingest([folder / "desk"])
+    services = open_service(settings, serving=False)
+    services.index.ingest([folder / "desk"])
     return services
 
 
-def changed(services: Services, *, serving: bool = False, **settings: Any) -> Services:
-    return Services(services.settings.replace(**settings), serving=serving)
+def changed(services: Service, *, serving: bool = False, **settings: Any) -> Service:
+    return open_service(services.settings.replace(**settings), serving=serving)
 
 
 @pytest.mark.parametrize("expected", ["gst.md", "01_regulatory_gst", "gst guide", "01_regulatory/gst.md"])
@@ -103,13 +103,13 @@ def test_an_answer_that_was_withheld_is_named_by_its_outcome(services):
 def test_a_table_that_says_it_is_not_to_be_rewritten(services, tmp_path):
     rows = "| From | To | Days |\n|---|---|---|\n| Singapore | Jakarta | 4 |\n| Singapore | Surabaya | 6 |\n"
     (tmp_path / "transit.md").write_text(f"# Transit times\n\n{rows}")
-    strict = Services(services.settings.replace(chroma_path=tmp_path / "store", min_citations=20), serving=False)
-    strict.ingest([tmp_path])
+    strict = open_service(services.settings.replace(chroma_path=tmp_path / "store", min_citations=20), serving=False)
+    strict.index.ingest([tmp_path])
     reason = why("How many days is the transit from Singapore to Jakarta?", "transit.md", strict)
     other = why(
         "Which permits does a dog need?",
         "transit.md",
-        Services(strict.settings.replace(relevance_threshold=0), serving=False),
+        open_service(strict.settings.replace(relevance_threshold=0), serving=False),
     )
 
     assert (reason.place, reason.change) == (

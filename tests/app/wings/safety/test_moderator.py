@@ -11,7 +11,7 @@ import prompts
 from app.ports import Moderation
 from app.settings import SettingsError, load_settings
 from app.wings.safety.moderator import moderation_of
-from app.wiring import Parts, Services
+from app.wiring import Parts, open_service
 from chains.clock import SystemClock
 from tests.clocks import StoppedClock
 from tests.fakes import FakeGroq, Reply, WordEmbeddings
@@ -118,8 +118,8 @@ def test_a_service_asks_counts_and_tells_and_keeps_no_answer_without_a_verdict(g
         **KEY, llm_base_url=groq.url, chroma_path=tmp_path / "store", scope_enabled=False, cache_enabled=True,
         cache_llm=True, moderation_model="meta-llama/llama-guard-4-12b", relevance_threshold=0,
     )  # fmt: skip
-    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
-    services.ingest([tmp_path / "gst.md"])
+    services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
+    services.index.ingest([tmp_path / "gst.md"])
     written = Reply("It is 9 % [GST Guide > Rate].")
     groq.replies = [Reply("hm"), written, Reply("safe"), written, Reply("unsafe\nS1")]
 

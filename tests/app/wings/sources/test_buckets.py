@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 import app.wings.sources.bucket as bucket_source
 from app.wings.sources.download import save
-from app.wiring import Services
+from app.wiring import Service
 from benchmarks.processes import ROOT
 from chains.errors import IngestionError
 from tests.buckets import ACCOUNT_KEY, Bucket, azure_bucket, google_bucket, s3_bucket
@@ -50,7 +50,7 @@ def bucket(request, monkeypatch) -> Bucket:
 
 
 @pytest.fixture
-def services(tmp_path) -> Services:
+def services(tmp_path) -> Service:
     return services_over(tmp_path)
 
 
@@ -69,11 +69,11 @@ def test_an_object_that_changes_while_it_is_read_is_named_and_its_parts_are_not_
         return save(chain([first], parts), folder, **limits)
 
     bucket.put("desk/gst.md", b"# GST\n\nIt is nine percent.")
-    services.ingest([f"{bucket.address}/desk"])
+    services.index.ingest([f"{bucket.address}/desk"])
     bucket.put("desk/fees.md", large("nine"))
     with monkeypatch.context() as patched:
         patched.setattr(bucket_source, "save", save_and_change)
-        changed = services.ingest([f"{bucket.address}/desk"])
+        changed = services.index.ingest([f"{bucket.address}/desk"])
 
     [problem] = changed.problems
     assert problem.path == f"{bucket.address}/desk/fees.md"
@@ -84,17 +84,17 @@ def test_an_object_that_changes_while_it_is_read_is_named_and_its_parts_are_not_
 def test_a_bucket_is_fetched_once_and_then_only_what_changed(services, bucket):
     for name in ("desk/01_regulatory/gst.md", "desk/fees.csv", "desk/logo.png", "other/x.md"):
         bucket.put(name, b"Goods,Rate\nGold,9\n")
-    first = services.ingest([f"{bucket.address}/desk"])
+    first = services.index.ingest([f"{bucket.address}/desk"])
     assert ids(services) == {"01_regulatory_gst", "fees"}
-    assert services.library.catalogue().entries["01_regulatory_gst"].category == "regulatory"
+    assert services.index.library.catalogue().entries["01_regulatory_gst"].category == "regulatory"
     assert [problem.path for problem in first.skipped] == [f"{bucket.address}/desk/logo.png"]
     copy = next(services.settings.store.memory_path.parent.rglob("fees.csv"))
     written = copy.stat().st_mtime_ns
 
     bucket.put("desk/01_regulatory/gst.md", b"# GST\n\nIt is ten percent.")
-    changed = services.ingest([f"{bucket.address}/desk/"])
+    changed = services.index.ingest([f"{bucket.address}/desk/"])
     bucket.delete("desk/fees.csv")
-    gone = services.ingest([f"{bucket.address}/desk"])
+    gone = services.index.ingest([f"{bucket.address}/desk"])
 
     assert counts(changed) == (0, 1, 1, 0)
     assert counts(gone) == (0, 0, 1, 1)
@@ -105,17 +105,17 @@ def test_a_bucket_is_fetched_once_and_then_only_what_changed(services, bucket):
 
 def test_what_did_not_change_in_a_bucket_is_not_fetched_again(services, bucket):
     bucket.put("gst.md", b"# GST\n\nNine percent.")
-    services.ingest([bucket.address])
+    services.index.ingest([bucket.address])
     copy = next(services.settings.store.memory_path.parent.rglob("gst.md"))
     copy.write_text("# GST\n\nWords of this machine.")
-    services.ingest([bucket.address])
+    services.index.ingest([bucket.address])
     assert copy.read_text() == "# GST\n\nWords of this machine."
 
 
 def test_one_file_of_a_bucket_is_taken_alone(services, bucket):
     bucket.put("a/gst.md", b"# GST\n\nNine percent.")
     bucket.put("a/x.md", b"# X\n\nOther words.")
-    services.ingest([f"{bucket.address}/a/gst.md"])
+    services.index.ingest([f"{bucket.address}/a/gst.md"])
     assert ids(services) == {"gst"}
 
 
@@ -126,7 +126,7 @@ def test_a_file_that_is_too_large_or_has_an_impossible_name_is_named_and_the_res
     bucket.put("good.md", b"# Good\n\nWords.")
     bucket.put("large.md", b"x" * (2**20 + 1))
     bucket.put(f"{'x' * 300}.md", b"# Long\n\nWords.")
-    report = services.ingest([bucket.address])
+    report = services.index.ingest([bucket.address])
 
     assert ids(services) == {"good"}
     assert {problem.path for problem in report.problems} == {
@@ -138,9 +138,9 @@ def test_a_file_that_is_too_large_or_has_an_impossible_name_is_named_and_the_res
 @pytest.mark.parametrize("place", ["no-such-bucket", "corpus/nothing"])
 def test_a_bucket_that_cannot_be_listed_removes_nothing_and_shows_no_key(services, bucket, place):
     bucket.put("gst.md", b"# GST\n\nNine percent.")
-    services.ingest([bucket.address])
+    services.index.ingest([bucket.address])
     with pytest.raises(IngestionError) as error:
-        services.ingest([f"{bucket.scheme}://{place}"])
+        services.index.ingest([f"{bucket.scheme}://{place}"])
     assert f"{bucket.scheme}://{place}" in str(error.value)
     assert "of-tests" not in str(error.value)
     assert ids(services) == {"gst"}
@@ -152,7 +152,7 @@ def test_a_wrong_key_of_azure_is_an_error_that_does_not_show_it(az, services, mo
     right = az.environment["AZURE_STORAGE_CONNECTION_STRING"]
     monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", right.replace(ACCOUNT_KEY, wrong))
     with pytest.raises(IngestionError, match=r"az://corpus: .*check the address, and the credentials") as error:
-        services.ingest([az.address])
+        services.index.ingest([az.address])
     assert wrong not in str(error.value)
 
 
@@ -178,7 +178,7 @@ def test_google_that_does_not_answer_is_waited_for_as_long_as_is_set(tmp_path, m
         monkeypatch.setenv("NO_GCE_CHECK", "true")
         monkeypatch.setattr("app.wings.sources.plugin.TIMEOUT_S", 0.5)
         with pytest.raises(IngestionError, match=r"gs://corpus: it cannot be listed \(FSTimeoutError\)"):
-            services_over(tmp_path).ingest(["gs://corpus"])
+            services_over(tmp_path).index.ingest(["gs://corpus"])
 
 
 @pytest.mark.parametrize(("scheme", "package", "extra"), [("gs", "gcsfs", "gcs"), ("az", "adlfs", "azure")])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.wings.sources import plugin
-from app.wiring import Services
+from app.wiring import Service
 from chains.errors import IngestionError
 from tests.remote import counts, ids, services_over
 from tests.website import Website, website
@@ -30,7 +30,7 @@ def _without_a_pause_between_two_requests(monkeypatch) -> None:
 
 
 @pytest.fixture
-def services(tmp_path) -> Services:
+def services(tmp_path) -> Service:
     return services_over(tmp_path)
 
 
@@ -44,15 +44,15 @@ def services(tmp_path) -> Services:
 )
 def test_an_address_that_cannot_be_read_is_refused_with_what_to_do(services, address, told):
     with pytest.raises(IngestionError, match=re.escape(told)) as error:
-        services.ingest([address])
+        services.index.ingest([address])
     assert "word" not in str(error.value)
 
 
 def test_a_site_is_read_along_its_links_and_citations_lead_to_its_pages(services, site):
-    report = services.ingest([site.url])
+    report = services.index.ingest([site.url])
 
     assert ids(services) == {"index", "fees", next(one for one in ids(services) if one.startswith("gold-"))}
-    fees = services.library.catalogue().entries["fees"]
+    fees = services.index.library.catalogue().entries["fees"]
     assert (fees.title, fees.source_urls) == ("Fees", [f"{site.url}/fees/"])
     assert [(problem.path, problem.reason) for problem in report.skipped] == [
         (f"{site.url}/a.pdf", "the server answers with status 404")
@@ -61,10 +61,10 @@ def test_a_site_is_read_along_its_links_and_citations_lead_to_its_pages(services
 
 
 def test_a_second_run_asks_for_changes_only_and_removes_what_is_gone(services, site):
-    services.ingest([site.url])
+    services.index.ingest([site.url])
     site.taken()
     site.html("/fees/", "<title>Fees</title><h1>Fees</h1><p>A winch costs 12 now.")
-    report = services.ingest([f"{site.url}/"])
+    report = services.index.ingest([f"{site.url}/"])
 
     statuses = dict(site.taken())
     assert (statuses["/"], statuses["/fees/"]) == (304, 200)
@@ -74,7 +74,7 @@ def test_a_second_run_asks_for_changes_only_and_removes_what_is_gone(services, s
 
 def test_robots_txt_is_obeyed(services, site):
     site.pages["/robots.txt"] = ("text/plain", b"User-agent: *\nDisallow: /fees\n")
-    report = services.ingest([site.url])
+    report = services.index.ingest([site.url])
     assert ids(services) == {"index"}
     assert (f"{site.url}/fees/", "its robots.txt forbids it") in [(one.path, one.reason) for one in report.skipped]
     assert "/fees/" not in dict(site.taken())
@@ -83,7 +83,7 @@ def test_robots_txt_is_obeyed(services, site):
 def test_nothing_is_read_where_robots_txt_fails(services, site):
     site.pages["/robots.txt"] = 503
     with pytest.raises(IngestionError, match=r"robots\.txt answers with status 503"):
-        services.ingest([site.url])
+        services.index.ingest([site.url])
     assert dict(site.taken()) == {"/robots.txt": 503}
 
 
@@ -92,51 +92,52 @@ def test_a_sitemap_names_the_pages(services, site):
     site.pages["/sitemap.xml"] = ("application/xml", index.encode())
     urls = f"<urlset><url><loc>{site.url}/fees/</loc></url><url><loc>https://elsewhere.example/</loc></url></urlset>"
     site.pages["/one.xml"] = ("application/xml", urls.encode())
-    services.ingest([site.url])
+    services.index.ingest([site.url])
     assert ids(services) == {"index", "fees"}
 
 
 def test_one_document_of_a_site_is_taken_alone(services, site):
     site.pages["/files/rates.csv"] = ("text/csv", b"Goods,Rate\nGold,9\n")
-    services.ingest([f"{site.url}/files/rates.csv"])
+    services.index.ingest([f"{site.url}/files/rates.csv"])
     assert ids(services) == {"rates"}
 
 
 def test_a_page_that_fails_for_now_keeps_its_document(services, site):
-    services.ingest([site.url])
+    services.index.ingest([site.url])
     before = ids(services)
     site.pages["/fees/"] = 500
-    report = services.ingest([site.url])
+    report = services.index.ingest([site.url])
     assert ids(services) == before
     assert [problem.path for problem in report.problems] == [f"{site.url}/fees/"]
 
 
 def test_limits_of_pages_and_depth_hold(tmp_path, site, monkeypatch):
-    for folder, settings in (("pages", {"web_max_pages": 2}), ("depth", {})):
-        monkeypatch.setattr("app.wings.sources.plugin.MAX_DEPTH", 5 if settings else 1)
-        services = services_over(tmp_path / folder, **settings)
-        report = services.ingest([site.url])
+    for folder, pages, depth in (("pages", 2, 5), ("depth", 500, 1)):
+        monkeypatch.setattr("app.wings.sources.plugin.MAX_PAGES", pages)
+        monkeypatch.setattr("app.wings.sources.plugin.MAX_DEPTH", depth)
+        services = services_over(tmp_path / folder)
+        report = services.index.ingest([site.url])
         assert ids(services) == {"index", "fees"}
         assert bool(report.problems) == (folder == "pages")
 
 
 def test_a_page_that_asks_not_to_be_found_is_not(services, site):
     site.html("/fees/", "<meta name=robots content='noindex, nofollow'><p>Words.<a href=/gold?page=2>Gold</a>")
-    services.ingest([site.url])
+    services.index.ingest([site.url])
     assert ids(services) == {"index"}
 
 
 def test_redirects_stay_on_the_host(services, site):
     site.redirects = {"/fees/": "/new", "/gold": "http://elsewhere.example/"}
     site.html("/new", "<title>New fees</title><p>A winch costs 9.<a href=/gold>Gold</a>")
-    report = services.ingest([site.url])
+    report = services.index.ingest([site.url])
     assert ids(services) == {"index", "new"}
     assert [problem.path for problem in report.problems] == [f"{site.url}/gold"]
 
 
 def test_private_addresses_are_refused(tmp_path, site):
     with pytest.raises(IngestionError, match="leads into a private network; WEB_ALLOW_PRIVATE=true"):
-        services_over(tmp_path, web_allow_private=False).ingest([site.url])
+        services_over(tmp_path, web_allow_private=False).index.ingest([site.url])
     assert site.taken() == []
 
 

@@ -13,7 +13,7 @@ from tests.waiting import wait_until
 def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path, point):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "first.md").write_text("# First\n\nFirst words.")
-    make_services(tmp_path, min_chunks=0).ingest([tmp_path / "docs"])
+    make_services(tmp_path, min_chunks=0).index.ingest([tmp_path / "docs"])
     (tmp_path / "second.md").write_text("# Second\n\nSecond words.")
     process = start(upload_and_stop, tmp_path, "second.md", point=point)
     wait_until((tmp_path / "stopped").exists, limit_s=120)
@@ -29,7 +29,7 @@ def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path
     assert finished
     assert (finished.state, finished.message) == ("done", "")
     assert finished.report["problems"] == []
-    assert set(services.library.catalogue().entries) == {"first", "second"}
+    assert set(services.index.library.catalogue().entries) == {"first", "second"}
     assert (services.uploads.folder / "internal" / "uploaded" / "second.md").exists()
 
 
@@ -46,4 +46,4 @@ def test_a_job_that_ends_its_process_each_time_is_given_up(tmp_path):
     given_up = after.uploads.job(job.job_id)
     assert given_up
     assert given_up.state == "failed"
-    assert not after.library.catalogue().entries
+    assert not after.index.library.catalogue().entries

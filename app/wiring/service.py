@@ -1,0 +1,226 @@
+"""What serves answers: callers, conversations, traces, metrics, and the chain with all that stands around it."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables import Runnable, RunnableBinding
+from langsmith import tracing_context
+
+from app import hooks
+from app.ledger.turns import MOST_CONVERSATIONS, Conversations
+from app.observability.call_log import CallLog
+from app.ports import AnswerLog
+from app.settings import Settings
+from app.wiring.access import Access
+from app.wiring.answerer import Answerer, open_answerer
+from app.wiring.chain import redact_of
+from app.wiring.checks import Check, index_check, retrieval_check, service_checks
+from app.wiring.index import Index, Parts, open_index
+from app.wiring.ledger import ledger_of
+from app.wiring.llm import close, offline_model, providers_of
+from app.wiring.observability import Tracing, metrics_of, tracing_of
+from app.wiring.scope import scope_text
+from chains.around import Disclosure
+from chains.clock import Clock
+from chains.conversations import ConversationStore, WithConversations
+from chains.errors import WaypointError
+from chains.logs import get_logger
+from chains.observers import ObservedRunnable, Observer
+from chains.safety import CleanQuestions
+from chains.state import Answer, CitationStyle, Question
+
+if TYPE_CHECKING:
+    from app.observability.metrics import Metrics
+
+# With threshold 0 any non-empty index answers it.
+QUESTION = Question(question="Which documents are needed?", threshold=0.0)
+# What the service that POST /chat replaces gave its model.
+CHAT_PASSAGE_CHARACTERS = 1700
+CHAT_TEMPERATURE = 0.4
+# The id alone protects an anonymous conversation: a shorter one could be guessed.
+SHORTEST_OF_STRANGERS = 16
+
+log = get_logger(__name__)
+Chain = Runnable[Question, Answer]
+
+
+@dataclass(frozen=True)
+class Service:
+    """Answers questions of callers.
+
+    Attributes:
+        answer_log: The log of answers; None if it is off, or this service only tests or measures.
+        observers: What observes every call of the chain.
+        serving: Whether calls are counted and published as events; single commands need neither.
+    """
+
+    answerer: Answerer
+    access: Access
+    tracing: Tracing
+    conversations: ConversationStore
+    answer_log: AnswerLog | None
+    observers: list[Observer]
+    serving: bool
+    _numbered: dict[str, Chain] = field(default_factory=dict, init=False)
+
+    @property
+    def index(self) -> Index:
+        return self.answerer.index
+
+    @property
+    def settings(self) -> Settings:
+        return self.index.settings
+
+    @cached_property
+    def uploads(self) -> Any:
+        """Return what adds and removes documents over HTTP; None where that is left out of this installation."""
+        given = self.settings, self.index.library, self.index.ingestion
+        return next((make(*given) for make in hooks.wings("uploads.plugin:folder")), None)
+
+    @cached_property
+    def metrics(self) -> "Metrics":
+        parts: dict[str, Any] = {"caches": self.index.caches.stats, "models": self.answerer.models}
+        parts |= {"tracing": self.tracing, "outbox": self.index.outbox, "uploads": self.uploads}
+        return metrics_of(self.settings, **parts)
+
+    @cached_property
+    def chain(self) -> Chain:
+        """Return the chain of the settings."""
+        settings = self.settings
+        return self.index.parts.chain or self._chain(settings.citations.style, settings.llm.model)
+
+    def numbered_chain(self, model_id: str | None = None) -> Chain:
+        """Return the chain of POST /chat: numbered citations, and a choice of allowed models."""
+        name = model_id or self.settings.llm.model
+        if name not in self._numbered:
+            options = {"passage_characters": CHAT_PASSAGE_CHARACTERS, "temperature": CHAT_TEMPERATURE}
+            chat = self.index.parts.chain or self._chain("numbered", name, **options, markers_suffice=True)
+            self._numbered[name] = chat
+        return self._numbered[name]
+
+    def _chain(self, style: CitationStyle, model_id: str, **options: Any) -> Chain:
+        """Return the sequence of stages with what stands around it, from the inside out.
+
+        Caching answers equal questions once, tracing sends a trace of each call, observation logs, counts and
+        publishes it, conversation reads the session's turns and adds this one, redaction removes personal data before
+        the question is logged, traced or cached, and disclosure shows the public neither factors nor times.
+        """
+        settings, index, certification = self.settings, self.index, self.answerer.certification
+        # Only the chain of the settings is evaluated: one with options is another chain.
+        chain = self.answerer.pipeline(style, model_id, **options, certified=not options)
+        chain = index.caches.answers(
+            chain,
+            index.stored.version,
+            style=style,
+            model_id=model_id,
+            scope=scope_text(settings),
+            passage_characters=options.get("passage_characters"),
+            certificate=certification.digest if certification else None,
+        )
+        if self.tracing.factories:
+            chain = RunnableBinding(bound=chain, config_factories=self.tracing.factories)
+        chain = ObservedRunnable(chain, self.observers)
+        shortest = SHORTEST_OF_STRANGERS if settings.access.allow_anonymous else 1
+        chain = WithConversations(chain, self.conversations, shortest_anonymous=shortest)
+        if settings.safety.enabled:
+            chain = CleanQuestions(chain, redact_of(settings))
+        return Disclosure(chain)
+
+    def checks(self) -> list[Check]:
+        """Return the readiness checks of everything that the settings and the models built so far depend on."""
+        index, answerer, settings = self.index, self.answerer, self.settings
+        if answerer.remote is not None:
+            source = retrieval_check(answerer.remote)
+        else:
+            source = index_check(index.parts.embeddings or index.embedder, index.current)
+        models = {settings.llm.model: answerer.model()} | answerer.models
+        return [source, *service_checks(settings, index.embedder, providers_of(models), index.outbox)]
+
+    def warm_up(self) -> None:
+        """Answer a question without the language model, untraced, so that everything is loaded for the first real one.
+
+        Loaded objects stay until the process ends, so the garbage collector skips them: each full collection took a
+        sixth of a second and delayed every running answer. A question that fails is only logged: the store may be up
+        for the first real one.
+        """
+        self.numbered_chain()
+        if self.answerer.remote is not None:
+            return
+        settings = self.settings.replace(retriever_type="hybrid", cache_enabled=False)
+        caches = replace(self.index.caches, settings=settings)
+        index = replace(self.index, settings=settings, caches=caches, parts=Parts())
+        models = {settings.llm.model: offline_model(settings, index.embeddings)}
+        try:
+            with tracing_context(enabled=False):
+                if self.answerer.scope is not None:
+                    self.answerer.scope.invoke({"question": QUESTION["question"]})
+                local = Answerer(index, models=models)
+                local.pipeline(settings.citations.style, settings.llm.model).invoke(QUESTION)
+        except WaypointError as error:
+            log.warning("warm_up_failed", stage=error.stage, error=type(error).__name__)
+        gc.collect()
+        gc.freeze()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Open what lives as long as the service, and close it afterwards; then no more questions can be asked."""
+        index, answerer = self.index, self.answerer
+        async with AsyncExitStack() as life:
+            life.push_async_callback(asyncio.to_thread, self.tracing.close)
+            life.push_async_callback(close, answerer.models)
+            if self.answer_log is not None:
+                life.push_async_callback(asyncio.to_thread, self.answer_log.close)
+            for service in (answerer.remote, answerer.moderation):
+                if service is not None:
+                    life.push_async_callback(service.aclose)
+            life.callback(index.library.close)
+            life.push_async_callback(asyncio.to_thread, index.stored.close)
+            index.stored.vectors.serves = answerer.remote is None
+            if self.uploads is not None:
+                life.push_async_callback(asyncio.to_thread, self.uploads.close)
+                await asyncio.to_thread(self.uploads.resume)
+            await life.enter_async_context(self.access.running())
+            if index.outbox is not None:
+                await life.enter_async_context(index.outbox.running())
+            yield
+
+
+def open_service(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    parts: Parts | None = None,
+    serving: bool = True,
+    logs_answers: bool = False,
+) -> Service:
+    """Return the service that the settings describe.
+
+    Args:
+        settings: the settings.
+        clock: measures time.
+        parts: parts that replace those of the settings.
+        serving: whether calls are counted and published as events.
+        logs_answers: whether answers are logged where nothing is served: `waypoint ask` and the like.
+    """
+    index = open_index(settings, clock=clock, parts=parts)
+    tracing, answer_log = tracing_of(settings), None
+    if (serving or logs_answers) and settings.answer_log.enabled:
+        make_log = hooks.wings("knowledge.answer_log:answer_log")
+        answer_log = next((make(index, serving=serving) for make in make_log), None)
+    conversations = Conversations(ledger_of(settings), ttl_s=settings.session.ttl, capacity=MOST_CONVERSATIONS)
+    observers: list[Observer] = [CallLog(questions=settings.logs.questions), *tracing.observers]
+    access = Access(settings)
+    service = Service(open_answerer(index), access, tracing, conversations, answer_log, observers, serving)
+    if serving:
+        observers.append(service.metrics)
+        if index.outbox is not None:
+            observers.append(index.outbox.observer("offline" if settings.provider == "offline" else settings.llm.model))
+    if answer_log is not None:
+        observers.append(answer_log)
+    observers += (make(service) for make in hooks.each("observers"))
+    return service
