@@ -8,7 +8,7 @@ from benchmarks.soak.claims import Soak, claims
 from benchmarks.soak.clients import Told, ask_all, asked
 from benchmarks.soak.service import PROBE, probed
 from tests.served import served
-from tests.service.desk import QUESTION, Desk, open_desk
+from tests.service.desk import QUESTION, Desk, open_desk, without_breaker
 
 HELD = {"tasks": 4, "connections": 1, "memory": 400}
 ANSWERED = Told("Why? (ref zqaaaa)", "ref zqaaaa", "whole", 200, ["answered"], "Your ref zqaaaa.", "Why? (ref zqaaaa)")
@@ -25,7 +25,7 @@ GOOD = Soak(
 
 @pytest.fixture
 def desk(tmp_path) -> Iterator[Desk]:
-    with open_desk(tmp_path) as desk:
+    with without_breaker(), open_desk(tmp_path) as desk:
         yield desk
 
 

@@ -8,7 +8,7 @@ import pytest
 from app.http.errors import reply_to
 from chains.errors import LLMError
 from tests.conftest import SHARED
-from tests.service.desk import QUESTION, open_desk
+from tests.service.desk import QUESTION, open_desk, without_breaker
 
 CASES = SHARED / "conformance" / "lcel.jsonl"
 
@@ -24,7 +24,7 @@ def cases() -> list[Any]:
 @pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
 @pytest.mark.parametrize("case", cases())
 def test_a_model_that_refuses_is_an_error_with_its_name_code_and_status_after_one_call(case, tmp_path):
-    with open_desk(tmp_path) as desk:
+    with without_breaker(), open_desk(tmp_path) as desk:
         desk.groq.always = case["input"]["llm"]
         with pytest.raises(LLMError) as caught:
             desk.services.chain.invoke({"question": QUESTION})

@@ -1,7 +1,7 @@
 """The real service over a small index, with a faulty provider and a stopped clock."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,8 +85,13 @@ def _outcome(answer: dict[str, Any]) -> str:
     return f"{answer['outcome']} ({reason})" if reason == "error" else str(answer["outcome"])
 
 
+def without_breaker() -> AbstractContextManager[object]:
+    """Let no fault spoil the next while the body runs, in all threads: the breaker has tests of its own."""
+    return patch.object(llm, "BREAKER_FAILURES", 10_000)
+
+
 @contextmanager
-def open_desk(folder: Path, *, breaker_failures: int = 10_000, **settings: Any) -> Iterator[Desk]:
+def open_desk(folder: Path, **settings: Any) -> Iterator[Desk]:
     """Open a service over a small index, and a faulty server for it to ask, while the body runs."""
     guide = folder / "corpus" / "gst.md"
     guide.parent.mkdir(parents=True, exist_ok=True)
@@ -94,8 +99,6 @@ def open_desk(folder: Path, *, breaker_failures: int = 10_000, **settings: Any) 
     with ExitStack() as stack:
         groq = stack.enter_context(faulty_groq(pace=Pace(drip_s=0.01)))
         clock = StoppedClock()
-        # The breaker has tests of its own; elsewhere no fault is to spoil the next.
-        stack.enter_context(patch.object(llm, "BREAKER_FAILURES", breaker_failures))
         services = open_service(load_settings(**_settings(folder, groq.url) | settings), clock=clock)
         services.index.ingest([guide.parent])
         client = stack.enter_context(TestClient(create_app(services), raise_server_exceptions=False))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults import FAULTS, GOOD
-from tests.service.desk import ENDLESS, Result, open_desk
+from tests.service.desk import ENDLESS, Result, open_desk, without_breaker
 
 PAGE = Path(__file__).parents[2] / "docs" / "resilience.md"
 BEGIN, END = "<!-- The table of faults, as `python -m tests.service.fault_table` writes it. -->", "<!-- Its end. -->"
@@ -50,7 +50,7 @@ def closed_port() -> Iterator[str]:
 def run(folder: Path) -> list[Row]:
     """Return the row of every fault, asked for whole and streamed, with a fallback and without."""
     quick = [fault for fault in (*GOOD, *FAULTS) if fault not in ENDLESS]
-    with closed_port() as nowhere, ThreadPoolExecutor() as pool:
+    with without_breaker(), closed_port() as nowhere, ThreadPoolExecutor() as pool:
         jobs: list[tuple[Sequence[str], dict[str, Any]]] = [
             *(([fault], {"llm_timeout_s": SHORT_TIMEOUT_S}) for fault in ENDLESS),
             ([REFUSED], {"llm_base_url": nowhere}),

@@ -27,7 +27,7 @@ def rows(tmp_path_factory) -> dict[tuple[str, str], Row]:
 
 @pytest.fixture(scope="module")
 def desk_of_all(tmp_path_factory) -> Iterator[Desk]:
-    with open_desk(tmp_path_factory.mktemp("desk"), breaker_failures=5) as desk:
+    with open_desk(tmp_path_factory.mktemp("desk")) as desk:
         yield desk
 
 

@@ -20,7 +20,7 @@ from chains.observers import Call
 from chains.side_steps import side_step
 from tests.fakes import FakeGroq, Reply
 from tests.served import QUESTION, small_services
-from tests.service.desk import open_desk
+from tests.service.desk import open_desk, without_breaker
 
 DOCS = Path(app.__file__).parents[1] / "docs" / "observability.md"
 URL = "amqp://guest:guest@127.0.0.1:9/"
@@ -67,7 +67,7 @@ def test_each_model_that_was_chosen_has_a_breaker_of_its_own_in_the_figures_and_
 
 @pytest.mark.parametrize("way", ["whole", "streamed"])
 def test_the_calls_that_repeat_another_are_counted(tmp_path, way):
-    with open_desk(tmp_path) as desk:
+    with without_breaker(), open_desk(tmp_path) as desk:
         desk.ask("answer", way)
         none = f'waypoint_llm_retries_total{{model="{DEFAULT}",provider="language model"}} 0.0'
         assert lines(desk.services, "waypoint_llm_retries") == [none]
