@@ -94,7 +94,7 @@ def test_a_configured_chain_is_bound_pickled_and_made_a_tool(settings, way):
     if way == "tool":
         tool = chain.as_tool(name="ask_seals")
         message = tool.invoke({"type": "tool_call", "id": "1", "name": "ask_seals", "args": {"question": question}})
-        assert (tool.name, list(tool.args)) == ("ask_seals", ["question", "history"])
+        assert (tool.name, list(tool.args)) == ("ask_seals", ["question", "history", "filters"])
         assert "25 SGD" in message.content
         return
     ways = {
