@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -143,7 +142,8 @@ def test_vectors_and_metadata_come_back_as_they_were_given(database):
     assert np.array_equal(index.vectors(["a"])["a"], np.array(WordEmbeddings().embed_query("words"), dtype=np.float32))
 
 
-def test_readers_keep_the_version_that_they_began_with(database, address, file):
+def test_readers_keep_the_version_that_they_began_with(database, address, file, monkeypatch):
+    monkeypatch.setattr("app.ledger.sqlite.BUSY_S", 0.1)  # The log is written into the file once nobody reads.
     put(index_in(database), {"a": Document("words")})
     writer = index_in(open_database(file, address, collection="kb"))
     before = index_in(database).open()
@@ -181,11 +181,13 @@ def test_ten_readers_see_each_change_as_a_whole(database, address, file):
 
 
 async def test_a_clock_that_jumps_loses_nothing_and_changes_no_order(database, monkeypatch):
-    now = time.time()
+    now = 1_800_000_000.0
+    clock = [now]
+    monkeypatch.setattr("time.time", lambda: clock[-1])
     index, waiting = index_in(database), WaitingMessages(database, capacity=9)
-    conversations = Conversations(database, ttl_s=60, capacity=9, now=lambda: time.time())  # noqa: PLW0108 - it is replaced below.
+    conversations = Conversations(database, ttl_s=60, capacity=9, now=lambda: clock[-1])
     for number, jump in enumerate((0, 30 * DAY_S, -30 * DAY_S, -60 * DAY_S)):
-        monkeypatch.setattr("time.time", lambda jump=jump: now + jump)
+        clock.append(now + jump)
         before = index.version()
         put(index, {f"p{number}": Document("words")})
         assert index.version() != before
