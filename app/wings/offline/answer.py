@@ -29,6 +29,8 @@ NEAR_PASSAGE: Final = 0.5
 """The similarity from which a passage is near, whatever is thought of its statements."""
 ALSO: Final = 0.7
 """The share of the best one's probability that a statement beside it has to have."""
+ALSO_UNSURE: Final = 0.3
+"""The same where the best one is not sure: the reader chooses."""
 LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE: Final = 0.05
@@ -80,17 +82,18 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     is_near = probability >= NEAR or evidence.nearest >= NEAR_PASSAGE
     if contradicted[best] or not is_near:
         return decline(min(probability, NEAR), closest)
+    is_sure = probability >= ranker.threshold
+    beside = probability * (ALSO if is_sure else ALSO_UNSURE)
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
     first = evidence.statements[best]
     close = [
         one
         for one, row in ((evidence.statements[row], row) for row in order if not contradicted[row])
-        if (probabilities[row] >= ALSO * probability and held[row] >= AS_MUCH * held[best])
+        if (probabilities[row] >= beside and held[row] >= AS_MUCH * held[best])
         or (one.statement.kind == "row" and one.block == first.block and held[row] >= held[best] - _TIE)
     ]
     sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
     quoted = compose(evidence, list(dict.fromkeys([*sides, *close])), most)
-    is_sure = probability >= ranker.threshold
     word = verdict(first, evidence) if is_sure and not sides and not VERDICT.match(quoted) else ""
     if word and {verdict(one, evidence) for one in close} <= {word, ""}:
         quoted = f"{word}, {quoted}"
