@@ -129,7 +129,8 @@ def without_small_talk(text: str) -> str:
 
 Shape = Literal["number", "acronym", "name", "word"]
 
-_BEFORE: Final = re.compile(r"([^\W_]+)\s+(?:(?:the|a|an)\s+)?\Z", re.IGNORECASE)
+MOST_BEFORE: Final = 50  # So near is a preposition; a search of all before would take seconds in a long text.
+_BEFORE: Final = re.compile(r"(?<![^\W_])([^\W_]+)\s+(?:(?:the|a|an)\s+)?\Z", re.IGNORECASE)
 # A word with what hangs together with it: K1, door-to-door, e-mail.
 _WHOLE: Final = re.compile(r"[^\W_]+(?:[.'’&/-][^\W_]+)*")
 
@@ -165,7 +166,7 @@ def _terms(text: str) -> Iterator[Term]:
         if is_acronym or (token.kind != "stop" and token.text.lower() not in GRAMMAR):
             match = whole.get(token.start)
             written = match.group() if match else token.text
-            before = _BEFORE.search(text, 0, token.start)
+            before = _BEFORE.search(text, max(0, token.start - MOST_BEFORE), token.start)
             preposition = before[1].lower() if before and before[1].lower() in PREPOSITIONS else ""
             shape: Shape = "name" if token.kind == "name" else "word"
             if token.kind == "number" or token.text.isupper():
