@@ -18,7 +18,12 @@ NAME = "waypoint"
 PACKAGES = ("app", "chains", "evals", "prompts")
 PUBLIC = Path("app", "public.py")
 """The module that becomes `waypoint/__init__.py`."""
-EDITABLE = '"""The public names, in an editable installation."""\n\nfrom app.public import __all__, __getattr__, main\n'
+EDITABLE = '''"""The public names, in an editable installation; the packages of the tree are found below it."""
+
+from app.public import __all__, __getattr__, main
+
+__path__ = [{root!r}]
+'''
 # The questions of evals/reading are for those who develop the answerer.
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "reading")
 
@@ -37,7 +42,7 @@ class WheelHook(BuildHookInterface):  # type: ignore[type-arg]
         self._folder = Path(tempfile.mkdtemp())
         if version == "editable":
             module = self._folder / f"{NAME}.py"
-            module.write_text(EDITABLE, encoding="utf-8")
+            module.write_text(EDITABLE.format(root=self.root), encoding="utf-8")
             build_data["force_include_editable"][str(module)] = module.name
         else:
             build_tree(Path(self.root), self._folder / NAME)

@@ -97,7 +97,7 @@ def test_a_service_that_keeps_failing_is_left_alone_for_a_while(httpserver):
     [
         ("service", "RERANKER=service needs RERANKER_BASE_URL"),
         ("llm", "RERANKER=llm needs a language model"),
-        ("bge", "'cross-encoder', 'llm' or 'service'"),
+        ("bge", "'cross-encoder', 'service' or 'llm'"),
     ],
 )
 def test_a_reranker_that_lacks_something_is_named_at_the_start(chosen, needed):
