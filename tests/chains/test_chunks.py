@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from chains.ingestion.chunks import Chunk, Chunker
 
-HEADING = re.compile(r"^ {0,3}(#{1,6})(?=[ \t])(.*?)(?:[ \t]+#+)?[ \t]*$")  # CommonMark 4.2: a closing run needs a blank.
+HEADING = re.compile(r"^ {0,3}(#{1,6})(?=[ \t])(.*?)(?:[ \t]+#+)?[ \t]*$")  # CommonMark 4.2, closing signs too.
 
 
 def slices(chunks: list[Chunk]) -> list[tuple[int, int]]:
