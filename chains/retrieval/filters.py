@@ -21,9 +21,9 @@ _OF_A_PASSAGE = frozenset(
     {"chunk_index", "start_char", "end_char", "section", "section_path", "page", "table_head", "context"}
     | {"content_hash", "file_path", "source_urls", "superseded", "score", "rank", "fused_score"}
 )
-_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+_DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
 _VALUE = {"type": "string", "maxLength": LONGEST_VALUE}
-_DAY = {"type": "string", "examples": ["2024-01-31", "2024-01", "2024"]}
+_DAY = {"type": "string", "pattern": f"^{_DATE.pattern}$", "examples": ["2024-01-31", "2024-01", "2024"]}
 _CONDITION = [
     _VALUE,
     {"type": "array", "items": _VALUE, "minItems": 1, "maxItems": MOST_VALUES},
@@ -33,9 +33,14 @@ QuestionFilters = Annotated[
     dict[str, Any] | None,
     WithJsonSchema(
         {
-            "type": "object",
-            "additionalProperties": {"anyOf": _CONDITION},
-            "maxProperties": MOST_FIELDS,
+            "anyOf": [
+                {
+                    "type": "object",
+                    "additionalProperties": {"anyOf": _CONDITION},
+                    "maxProperties": MOST_FIELDS,
+                },
+                {"type": "null"},
+            ],
             "description": "Only documents whose metadata fits: a value, a list of values, or a range of dates for "
             'each field, such as {"category": "carrier", "last_updated": {"from": "2024-01-01"}}. Leave it out where '
             "the question names none.",
@@ -84,17 +89,21 @@ def conditions_of(given: object) -> tuple[Condition, ...]:
 
 def _condition(field: str, wanted: object) -> Condition:
     if isinstance(wanted, Mapping):
-        if wanted and wanted.keys() <= {"from", "to"} and all(_DATE.fullmatch(str(day)) for day in wanted.values()):
-            return Condition(field, since=str(wanted.get("from", "0000")), until=str(wanted.get("to", "9999")))
+        if (
+            wanted
+            and wanted.keys() <= {"from", "to"}
+            and all(isinstance(day, str) and _DATE.fullmatch(day) for day in wanted.values())
+        ):
+            return Condition(field, since=wanted.get("from", "0000"), until=wanted.get("to", "9999"))
         msg = f"filters: {field!r} must be {{'from': '2024-01-31', 'to': '2024-12'}}, or one of the two"
         raise QuestionError(msg)
     values = wanted if isinstance(wanted, list | tuple) else [wanted]
     if not 0 < len(values) <= MOST_VALUES or not all(
-        isinstance(value, str | int) and len(str(value)) <= LONGEST_VALUE for value in values
+        isinstance(value, str) and len(value) <= LONGEST_VALUE for value in values
     ):
         msg = f"filters: {field!r} must be text, a list of 1 to {MOST_VALUES} texts, or a range of dates"
         raise QuestionError(msg)
-    return Condition(field, values=tuple(str(value).casefold() for value in values))
+    return Condition(field, values=tuple(value.casefold() for value in values))
 
 
 class Allows(Protocol):

@@ -126,7 +126,7 @@ def test_an_agents_tool_returns_text_and_the_whole_answer(services, server):
 
 def models_below(run: Run) -> list[Run]:
     below = [found for child in run.child_runs for found in models_below(child)]
-    return [run, *below] if run.run_type == "chat_model" else below
+    return [run, *below] if run.run_type in {"llm", "chat_model"} else below
 
 
 def test_a_follow_up_is_made_to_stand_alone_by_the_model_and_answered(services, server):
