@@ -98,12 +98,11 @@ def _condition(field: str, wanted: object) -> Condition:
         msg = f"filters: {field!r} must be {{'from': '2024-01-31', 'to': '2024-12'}}, or one of the two"
         raise QuestionError(msg)
     values = wanted if isinstance(wanted, list | tuple) else [wanted]
-    if not 0 < len(values) <= MOST_VALUES or not all(
-        isinstance(value, str) and len(value) <= LONGEST_VALUE for value in values
-    ):
+    texts = tuple(value.casefold() for value in values if isinstance(value, str) and len(value) <= LONGEST_VALUE)
+    if not 0 < len(values) <= MOST_VALUES or len(texts) < len(values):
         msg = f"filters: {field!r} must be text, a list of 1 to {MOST_VALUES} texts, or a range of dates"
         raise QuestionError(msg)
-    return Condition(field, values=tuple(value.casefold() for value in values))
+    return Condition(field, values=texts)
 
 
 class Allows(Protocol):
