@@ -33,14 +33,9 @@ QuestionFilters = Annotated[
     dict[str, Any] | None,
     WithJsonSchema(
         {
-            "anyOf": [
-                {
-                    "type": "object",
-                    "additionalProperties": {"anyOf": _CONDITION},
-                    "maxProperties": MOST_FIELDS,
-                },
-                {"type": "null"},
-            ],
+            "type": ["object", "null"],
+            "additionalProperties": {"anyOf": _CONDITION},
+            "maxProperties": MOST_FIELDS,
             "description": "Only documents whose metadata fits: a value, a list of values, or a range of dates for "
             'each field, such as {"category": "carrier", "last_updated": {"from": "2024-01-01"}}. Leave it out where '
             "the question names none.",
