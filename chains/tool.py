@@ -252,7 +252,7 @@ def tool_question(
 def _advising(audience: Audience | None, handled: tuple[type[Exception], ...]) -> Iterator[None]:
     """Run a tool's body for an audience; an error becomes advice to the model.
 
-    What is no error is raised: by exceptions of this kind LangGraph pauses a graph, in a step inside the chain too.
+    LangGraph's own signals are raised again: they pause a graph, also from a step inside the chain.
     """
     try:
         with called_for(audience):

@@ -171,7 +171,7 @@ class Trials:
 
         certification = Certification(self.settings, lambda: ledger_of(self.settings).fact("version"))
         status = certification.status if self.settings.retrieval.url is None else None
-        with suppress(WaypointError):  # The trial tells of it.
+        with suppress(WaypointError):  # The trial itself reports this error.
             status = status if status and certification.certificate else None
         yield Trial("high confidence", status, REMEDY if status else COMMAND, required=False)
 
@@ -180,7 +180,7 @@ class Trials:
         from app.ledger.faults import Faults
         from app.wiring.ledger import ledger_of
 
-        remedy = "report it with its log line `side_step_failed`; a fault is told for seven days"
+        remedy = "report it with its log line `side_step_failed`; a fault is listed here for seven days"
         return Trial("side steps", lambda: Faults(ledger_of(self.settings)).status(), remedy, required=False)
 
     def backends(self) -> Iterator[Trial]:

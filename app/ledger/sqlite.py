@@ -120,7 +120,9 @@ class SqliteDatabase(Database):
             connection = self._opened("")
             _write_ahead(connection)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in NO_ROOM or not self._is_whole():
+            log = self.file.with_name(f"{self.file.name}-wal")
+            is_whole = self.file.stat().st_size and not (log.exists() and log.stat().st_size)
+            if error.sqlite_errorcode & 0xFF not in NO_ROOM or not is_whole:
                 raise
             connection = self._opened("?immutable=1", _Reread)
         return connection
@@ -147,11 +149,6 @@ class SqliteDatabase(Database):
 
     def _is_final(self) -> bool:
         return self.file.exists() and not (os.access(self.file.parent, os.W_OK) and os.access(self.file, os.W_OK))
-
-    def _is_whole(self) -> bool:
-        """Say whether the file holds all that was committed."""
-        log = self.file.with_name(f"{self.file.name}-wal")
-        return self.file.stat().st_size > 0 and not (log.exists() and log.stat().st_size)
 
     def _make_folder(self) -> None:
         try:

@@ -39,8 +39,8 @@ class Visit:
 
 def render(visit: Visit) -> str:
     table = words.languages()[visit.language]
-    shown = {key: text for key, text in table.items() if key in _shown_by_scripts()}
-    return _filled("page.html.jinja", visit.language, visit=visit, words=shown, languages=words.names())
+    script_words = {key: text for key, text in table.items() if key in _shown_by_scripts()}
+    return _filled("page.html.jinja", visit.language, visit=visit, words=script_words, languages=words.names())
 
 
 def document(shown: Mapping[str, Any], language: str) -> str:

@@ -210,8 +210,7 @@ def open_service(
     index = open_index(settings, clock=clock, parts=parts)
     tracing, answer_log = tracing_of(settings), None
     if (serving or logs_answers) and settings.answer_log.enabled:
-        make_log = hooks.wings("knowledge.answer_log:answer_log")
-        answer_log = next((make(index, serving=serving) for make in make_log), None)
+        answer_log = next((log(index, serving=serving) for log in hooks.wings("knowledge.answer_log:answer_log")), None)
     conversations = Conversations(ledger_of(settings), ttl_s=settings.session.ttl, capacity=MOST_CONVERSATIONS)
     observers: list[Observer] = [CallLog(questions=settings.logs.questions), *tracing.observers]
     access = Access(settings)

@@ -211,8 +211,8 @@ def _metadata(about: dict[str, str], path: Path, cover: str, heading: str) -> di
         or title_of(path)
     )
     date = day(one_line(about.get("ModDate", ""))) or day(one_line(about.get("CreationDate", "")))
-    found = {"title": title, "author": one_line(about.get("Author", "")), "last_updated": date}
-    return {name: value for name, value in found.items() if value}
+    metadata = {"title": title, "author": one_line(about.get("Author", "")), "last_updated": date}
+    return {name: value for name, value in metadata.items() if value}
 
 
 def day(stamp: str) -> str:

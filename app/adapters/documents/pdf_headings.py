@@ -160,10 +160,10 @@ def _key(line: Line) -> str:
 def headings(pages: Sequence[Sequence[Line]]) -> list[FoundHeading]:
     """Return the headings in order. Levels count from 1, by size, then by what parts are numbered by."""
     size, bold = _body(pages)
-    found = [(number, *heading) for number, lines in enumerate(pages) for heading in _on_page(lines, size, bold)]
-    styles = sorted({style for *_, style in found})
+    headed = [(number, *heading) for number, lines in enumerate(pages) for heading in _on_page(lines, size, bold)]
+    styles = sorted({style for *_, style in headed})
     levels = {style: level for level, style in enumerate(styles, start=1)}
-    return [FoundHeading(page, first, end, text, levels[style]) for page, first, end, text, style in found]
+    return [FoundHeading(page, first, end, text, levels[style]) for page, first, end, text, style in headed]
 
 
 def _body(pages: Sequence[Sequence[Line]]) -> tuple[float, bool]:

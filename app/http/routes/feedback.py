@@ -53,7 +53,7 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""
     services, identity = request.app.state.services, identity_of(request)
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
-    kept = await _keep(services, body, identity)
+    is_logged = await _keep(services, body, identity)
     if services.index.outbox:
         correlation_id = getattr(request.state, "request_id", None) or str(uuid4())
         payload = {"traceId": str(body.trace_id), "score": body.score, "comment": body.comment}
@@ -62,7 +62,7 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     if services.tracing.scores:
         services.tracing.scores.put(Score(body.trace_id, body.score, body.comment))
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
-    return FeedbackAccepted(kept=kept)
+    return FeedbackAccepted(kept=is_logged)
 
 
 async def _keep(services: Service, body: FeedbackBody, caller: Identity) -> bool:

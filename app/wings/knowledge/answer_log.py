@@ -33,11 +33,14 @@ UNLOGGED = "unlogged"  # In the metadata of a call's config: nobody wants this a
 log = get_logger(__name__)
 
 
-def answer_log(index: "Index", *, serving: bool = False) -> "KeptAnswers | None":
-    """Return what keeps the answers; None where ANSWER_LOG is off."""
-    if not index.settings.answer_log.enabled:
-        return None
+def answer_log(index: "Index", *, serving: bool = False) -> "KeptAnswers":
+    """Return what keeps the answers, where ANSWER_LOG is on."""
     return KeptAnswers(open_answers(index.settings), index, serving=serving)
+
+
+def can_recall(settings: Settings) -> bool:
+    """Return whether answers are logged, and the documents that they were given from are here."""
+    return settings.answer_log.enabled and settings.retrieval.url is None
 
 
 def open_answers(settings: Settings) -> AnswerStore:

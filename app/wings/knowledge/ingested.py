@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answer_log import can_recall, open_answers
 from app.wings.knowledge.recall import Recalled, check, count_recalled, recalled
 
 if TYPE_CHECKING:
@@ -18,24 +18,23 @@ MOST_EVENTS = 1000  # Of one change; the newest answers.
 
 def index_changed(index: "Index") -> None:
     """Bring the log in line with the index, and publish an event for each answer that is recalled by this change."""
-    if index.settings.retrieval.url is not None or not index.settings.answer_log.enabled:
+    if not can_recall(index.settings):
         return
     store = open_answers(index.settings)
     store.trim()  # Also where nobody has asked for so long that no new answer does.
     newly = check(store, index.current())
     if newly and index.outbox is not None:
-        for one in recalled(store, index.current(), limit=MOST_EVENTS):
-            if any(change.statement in newly for change in one.changes):
-                index.outbox.leave("AnswerRecalled", _payload(one), correlation_id=str(uuid4()))
+        for answer in recalled(store, index.current(), limit=MOST_EVENTS):
+            if any(change.statement in newly for change in answer.changes):
+                index.outbox.leave("AnswerRecalled", _payload(answer), correlation_id=str(uuid4()))
 
 
 def count_of_recalled(index: "Index", _paths: Sequence[str]) -> Iterator[str]:
     """Yield a line where answers rest on words that changed, for the end of `waypoint ingest`."""
-    if index.settings.retrieval.url is not None or not index.settings.answer_log.enabled:
-        return
-    store = open_answers(index.settings)
-    if number := count_recalled(store):
-        yield f"{summary_of(number, store.days)}. See them with: waypoint recall"
+    if can_recall(index.settings):
+        store = open_answers(index.settings)
+        if number := count_recalled(store):
+            yield f"{summary_of(number, store.days)}. See them with: waypoint recall"
 
 
 def worth_a_look(index: "Index", paths: Sequence[str]) -> Iterator[str]:

@@ -169,8 +169,8 @@ def _gap(group: Sequence[LoggedAnswer], services: "Service") -> Gap:
     questions = list(dict.fromkeys(str(one.question) for one in group))
     audience: Audience = "public" if 2 * sum(one.audience == "public" for one in group) >= len(group) else "internal"
     searched = group[0].search_query or questions[0]
-    found = services.answerer.retriever.invoke(searched, {"configurable": {"audience": "internal"}}, threshold=0.0)
-    documents = list(_nearest(found))[:NEAREST]
+    passages = services.answerer.retriever.invoke(searched, {"configurable": {"audience": "internal"}}, threshold=0.0)
+    documents = list(_nearest(passages))[:NEAREST]
     return Gap(
         question=questions[0],
         asked=len(group),
@@ -179,7 +179,7 @@ def _gap(group: Sequence[LoggedAnswer], services: "Service") -> Gap:
             group,
             audience,
             documents,
-            is_said=any(says(chunk.page_content, chunk.metadata, searched) for chunk in found[:NEAREST]),
+            is_said=any(says(chunk.page_content, chunk.metadata, searched) for chunk in passages[:NEAREST]),
         ),
         audience=audience,
         examples=questions[1 : EXAMPLES + 1],

@@ -7,7 +7,7 @@ import typer
 from app.cli.ingest import service_to_ask
 from app.cli.rendering import as_json, show
 from app.ledger.answers import LoggedAnswer
-from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answer_log import can_recall, open_answers
 from app.wings.knowledge.held_words import tokens_of
 from app.wings.knowledge.ingested import entry_of, summary_of
 from app.wings.knowledge.recall import MOST_SHOWN, check, count_recalled, recalled
@@ -25,7 +25,7 @@ def recall(
 ) -> None:
     """List the answers that rest on words which changed or vanished."""
     services = service_to_ask()
-    if services.settings.retrieval.url is not None or not services.settings.answer_log.enabled:
+    if not can_recall(services.settings):
         msg = "recall needs ANSWER_LOG=true and an index of its own, without RETRIEVAL_URL"
         raise ConfigurationError(msg)
     store = open_answers(services.settings)

@@ -12,7 +12,7 @@ from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
 from app.ledger.answers import LoggedAnswer
-from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answer_log import can_recall, open_answers
 from app.wings.knowledge.recall import recalled
 from chains.citations.markers import find_markers
 
@@ -204,7 +204,7 @@ _OUTDATED = {
 def outdated_answers(services: "Service") -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["Waypoint"])
-    is_kept = services.settings.answer_log.enabled and not services.settings.retrieval.url
+    is_kept = can_recall(services.settings)
     responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_OUTDATED)
 
     @router.post("/api/outdated", responses=responses)

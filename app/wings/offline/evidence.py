@@ -295,7 +295,9 @@ class Evidence:
         if self.unnamed(self.statements[row]) > 0 or values["lacking"] >= 1 or (asked.own and is_measured(asked.wants)):
             return UNNAMED
         one = self.statements[row]
-        is_compared = one.statement.kind == "row" and _RANKS.search(asked.text)  # One row tells nothing of the others.
+        is_compared = one.statement.kind == "row" and _RANKS.search(
+            asked.text
+        )  # One row does not show how others compare.
         is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
         if is_compared or is_other_kind or (values["lacking"] > 0 and is_measured(asked.wants)):
             return LACKING

@@ -20,7 +20,7 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     """
     unknown = [
         word
-        for word in dict.fromkeys(_WORD.findall(question))  # An abbreviation is no slip of the pen.
+        for word in dict.fromkeys(_WORD.findall(question))  # An abbreviation is not a typing error.
         if len(word) >= SHORTEST and not word.isupper() and not similarity([word.lower()], [word.lower()]).any()
     ]
     if not unknown:
