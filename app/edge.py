@@ -68,7 +68,7 @@ def word_of_three(level: str) -> str:
 
 
 class Link(NamedTuple):
-    """A marker of the text that leads to a source."""
+    """A marker of the text that leads to a source, or a sentence without one that a source supports."""
 
     start: int
     end: int
@@ -77,8 +77,8 @@ class Link(NamedTuple):
     url: str | None
 
 
-def links_of(answer: Answer) -> list[Link]:
-    """Return a link for each numbered marker that leads to a passage; without address where the source has none."""
+def links_of(citations: Iterable[Citation]) -> list[Link]:
+    """Return a link for each citation that leads to a passage; without address where the source has none."""
     return [
         Link(
             citation["start"],
@@ -87,8 +87,7 @@ def links_of(answer: Answer) -> list[Link]:
             citation,
             place_of(citation)["url"],
         )
-        for citation in matched(answer["citations"])
-        if citation["number"]
+        for citation in matched(citations)
     ]
 
 

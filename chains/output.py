@@ -8,7 +8,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.utils import AddableDict
 
 from chains.metadata import describe
-from chains.state import UNSUPPORTED_SO_FAR, Answer, Scored
+from chains.state import SO_FAR, Answer, Scored
 
 REPLACEMENT = "replacement"
 FIELDS = tuple(Answer.__annotations__)
@@ -44,7 +44,7 @@ class AnswerOutput(Runnable[Scored, Answer]):
     def __init__(self, more: Sequence[str] = (), *, passages_first: bool = False) -> None:
         self._passages_first = passages_first
         self._fields = (*FIELDS, *more)
-        self._visible = frozenset({*self._fields, REPLACEMENT, UNSUPPORTED_SO_FAR})
+        self._visible = frozenset({*self._fields, REPLACEMENT, SO_FAR})
 
     def invoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
         state: dict[str, Any] = {**input, "metadata": describe(input, config or {})}
@@ -82,8 +82,8 @@ class AnswerOutput(Runnable[Scored, Answer]):
     def _shown(self, part: Mapping[str, Any], state: Mapping[str, Any]) -> Answer | None:
         """Return what a reader sees of a part of the state, if anything."""
         seen = {name: value for name, value in part.items() if name in self._visible}
-        if UNSUPPORTED_SO_FAR in seen:
-            seen["unsupported"] = seen.pop(UNSUPPORTED_SO_FAR)
+        if seen.pop(SO_FAR, None):
+            seen |= state[SO_FAR]
         if seen.get(REPLACEMENT, "") is None:  # Nothing is replaced.
             del seen[REPLACEMENT]
         if REPLACEMENT in seen and not state.get("answer"):  # Nobody has seen a word that it would replace.
@@ -113,13 +113,17 @@ class _Opening:
 
 
 def split(answer: Answer) -> Iterator[Answer]:
-    """Yield a whole answer as the chain streams it: field by field, its words a few at a time."""
+    """Yield a whole answer as the chain streams it: field by field, its words a few at a time, with their citations."""
     fields: dict[str, Any] = dict(answer)
     for name in _BEFORE:
         if name in fields:
             yield _chunk(**{name: fields.pop(name)})
+    shown, told, citations = 0, 0, fields.get("citations", [])
     for words in _WORDS.findall(fields.pop("answer")) or [""]:
-        yield _chunk(answer=words)
+        shown, before = shown + len(words), told
+        while told < len(citations) and citations[told]["end"] <= shown:
+            told += 1
+        yield _chunk(answer=words, **({"citations": citations[:told]} if told > before else {}))
     metadata = fields.pop("metadata")
     for name, value in fields.items():
         yield _chunk(**{name: value})

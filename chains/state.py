@@ -25,8 +25,8 @@ Outcome = Literal[
 CitationStyle = Literal["title", "numbered"]
 """`[Title > Section]`, or `[1]`."""
 
-UNSUPPORTED_SO_FAR = "unsupported_so_far"
-"""In a stream: the ranges of `unsupported` that are known with the words so far."""
+SO_FAR = "so_far"
+"""In a stream: the `citations` and `unsupported` ranges of the next words, which add up to those so far."""
 
 
 Similarity = Annotated[

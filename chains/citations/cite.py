@@ -116,10 +116,15 @@ class CiteSources:
         """Return what checks the sentences of a stream; None where words are shown as they come."""
         if not self.checked or not state["context"]["passages"]:
             return None
-        return SentenceGate(partial(self._check, markers=markers, state=state))
+        return SentenceGate(partial(self._check, markers=markers, state=state, numbers={}))
 
-    def _check(self, text: str, markers: TextFilter, state: Contextualised) -> CheckedText:
-        """Return what of a part of the answer the passages support; its markers are final."""
+    def _check(
+        self, text: str, markers: TextFilter, state: Contextualised, numbers: dict[tuple[object, object], int]
+    ) -> CheckedText:
+        """Return what of a part of the answer the passages support; its markers are final.
+
+        `numbers` are those of the parts before, and get new ones.
+        """
         shown = state["context"]["passages"]
         if isinstance(markers, TitledMarkers):
             references, notes = read_references(text, shown)
@@ -133,7 +138,9 @@ class CiteSources:
             _asked(state),
             notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))],
         )
-        return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported, self._leads(found))
+        citations = _numbered(found.citations, self.style, numbers)
+        standing = cited_sources(self._standing(citations))
+        return CheckedText(bool(standing), found.unsupported, self._leads(found), citations)
 
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
@@ -242,7 +249,7 @@ class CiteSources:
         unsupported = [
             (one.start, one.end) for one in bare if one.start not in stands and not says_nothing_found(one.words)
         ]
-        return CitedText(_numbered(citations, self.style), unmarked, unsupported, _leads(sentences, stands, asked))
+        return CitedText(_numbered(citations, self.style, {}), unmarked, unsupported, _leads(sentences, stands, asked))
 
     def _standing(self, citations: Sequence[Citation]) -> list[Citation]:
         """Return the citations that an answer can stand on."""
@@ -323,9 +330,10 @@ def _citation(raw: str, start: int, verified: Verified, reference: Reference) ->
     )
 
 
-def _numbered(citations: list[Citation], style: CitationStyle) -> list[Citation]:
+def _numbered(
+    citations: list[Citation], style: CitationStyle, numbers: dict[tuple[object, object], int]
+) -> list[Citation]:
     """Number the marked citations by the document and section they stand for, or by what the marker says."""
-    numbers: dict[tuple[object, object], int] = {}
     for citation in citations:
         if style == "numbered":
             marker = _NUMBER.fullmatch(citation["raw"])

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
+from langchain_core.runnables.utils import AddableDict
+
 from chains.citations.markers import find_markers
-from chains.state import UNSUPPORTED_SO_FAR, Citation
+from chains.state import SO_FAR, Citation
 from chains.text.sentences import MARKER
 from chains.text.statements import sentence_bounds
 from chains.text.tokens import tokens
@@ -137,7 +139,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
-    """Whether a passage supports some of a text, and the ranges of the sentences that none supports.
+    """Whether a passage supports some of a text, the ranges of the sentences that none supports, and its citations.
 
     `leads` is False if the sentence that answers is not supported, None if none of the text answers.
     """
@@ -145,6 +147,7 @@ class CheckedText:
     supported: bool
     unsupported: list[Range]
     leads: bool | None = True
+    citations: Sequence[Citation] = ()
 
 
 class SentenceGate:
@@ -160,12 +163,12 @@ class SentenceGate:
         self._new = 0  # How many characters of that have not been looked at.
         self._waiting = ""  # Sentences that no passage supports, before the first that one does.
         self._passed = 0  # How many characters have been let through or wait.
-        self._unsupported: list[Range] = []
+        self._found: Record = {"unsupported": [], "citations": []}  # In what passes next or waits.
         self._open = False
         self._leads: bool | None = None
 
     def feed(self, words: str) -> Iterator[Record]:
-        """Take the next words; yield the sentences that are whole, with the ranges of those without support so far."""
+        """Take the next words; yield the sentences that are whole, with their citations and unsupported ranges."""
         self._held += words
         self._new += len(words)
         while True:
@@ -188,17 +191,19 @@ class SentenceGate:
 
     def _release(self, text: str) -> Iterator[Record]:
         found = self._check(text)
-        new = [(self._passed + start, self._passed + end) for start, end in found.unsupported]
-        self._unsupported += new
+        before = self._passed
+        self._found["unsupported"] += [(before + start, before + end) for start, end in found.unsupported]
+        self._found["citations"] += [
+            {**one, "start": before + one["start"], "end": before + one["end"]} for one in found.citations
+        ]
         self._passed += len(text)
         self._waiting += text
         self._leads = found.leads if self._leads is None else self._leads
         if self._open or (found.supported and self._leads is not False):
-            told = new or (not self._open and self._unsupported)
-            ranges = {UNSUPPORTED_SO_FAR: list(self._unsupported)} if told else {}
             self._open = True
             text, self._waiting = self._waiting, ""
-            yield {"answer": text} | ranges
+            new, self._found = AddableDict(self._found), {"unsupported": [], "citations": []}
+            yield {"answer": text} | ({SO_FAR: new} if any(new.values()) else {})
 
 
 def _last_sentence(text: str) -> int:

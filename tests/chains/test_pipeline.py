@@ -13,7 +13,7 @@ import chains
 from chains.callbacks import StageTimer
 from chains.citations import CiteSources
 from chains.errors import LLMUnavailableError, QuestionError
-from chains.output import merge
+from chains.output import merge, split
 from chains.state import Answer
 from tests.chains.gst import ANSWER, DOCUMENT, Shelf, gst_chain, lasting
 from tests.clocks import StoppedClock
@@ -192,6 +192,22 @@ def test_a_checked_stream_shows_whole_sentences_and_says_which_nothing_supports(
 
     assert shown == [(supported, [(0, 30)]), ("The moon is made of cheese. ", [(0, 30), (73, 100)])]
     assert merge(parts)["unsupported"] == [(0, 30), (73, 100)]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_each_sentence_of_a_checked_stream_comes_with_its_citations(style):
+    text = "The rate of GST is 9% [1]. It is so: the rate of GST is 9%. The moon is made of cheese [1]. "
+    chain = build(text, clock=StoppedClock(), citations=CiteSources(style=style))
+    parts = list(chain.stream({"question": "What is the rate of GST?"}))
+    whole = merge(parts)
+
+    for streamed in (parts, list(split(whole))):  # As it comes, and as a cache replays it.
+        words, known = "", list[Any]()
+        for part in streamed:
+            words += part.get("answer", "")
+            known = part.get("citations", known)
+            assert known == [one for one in whole["citations"] if one["end"] <= len(words)]
+        assert len(known) == 3
 
 
 async def test_a_replacement_comes_every_other_way_as_well():

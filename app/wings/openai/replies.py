@@ -1,11 +1,12 @@
 """An answer as a chat completion and as a response of OpenAI's, whole or as a stream of events.
 
-https://platform.openai.com/docs/api-reference; a stream cannot take words back, so corrections come at its end.
+https://platform.openai.com/docs/api-reference; a stream cannot take words back, so corrections come at its end. Its
+sentences come with their annotations once they are checked.
 """
 
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import aclosing
 from itertools import count
 from typing import Any, cast
@@ -16,7 +17,7 @@ from fastapi import Request
 from app.edge import Link, judged, links_of, markdown_below
 from app.http.errors import ErrorReply, error_content, logged_reply
 from chains.output import merge
-from chains.state import Answer
+from chains.state import Answer, Citation
 
 # An answer's usage under the names of a chat completion.
 _USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
@@ -37,13 +38,14 @@ class Completion:
     def __init__(self, model: str, *, usage: bool = False) -> None:
         self._head = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time.time()), "model": model}
         self._with_usage = usage
+        self._told = 0  # How many annotations a stream has carried.
 
     def whole(self, answer: Answer) -> dict[str, Any]:
         message = {
             "role": "assistant",
             "content": answer["answer"] + markdown_below(answer),
             "refusal": None,
-            "annotations": self._annotations(answer),
+            "annotations": self._annotations(answer["citations"]),
         }
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
         values = {"choices": [choice], "usage": self._usage(answer), "waypoint": judged(answer)}
@@ -52,13 +54,17 @@ class Completion:
     def opening(self) -> Iterator[str]:
         yield self._chunk({"role": "assistant", "content": ""})
 
-    def delta(self, words: str) -> str:
-        return self._chunk({"content": words})
+    def delta(self, words: str, citations: Iterable[Citation] = ()) -> Iterator[str]:
+        """Yield the next words, and the annotations of the citations so far that are new."""
+        new = list(enumerate(self._annotations(citations)))[self._told :]
+        self._told += len(new)
+        # OpenAI's client adds up the lists of a stream by the index of their entries.
+        annotations = {"annotations": [{"index": index, **annotation} for index, annotation in new]} if new else {}
+        yield self._chunk({"content": words, **annotations})
 
     def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
-        """Yield the lists below, the annotations unless the words were `replaced`, and the usage if wanted."""
-        last: dict[str, Any] = {"content": markdown_below(answer, replaced=replaced)}
-        yield self._chunk(last if replaced else last | {"annotations": self._annotations(answer)})
+        """Yield the lists below, the last annotations unless the words were `replaced`, and the usage if wanted."""
+        yield from self.delta(markdown_below(answer, replaced=replaced), () if replaced else answer["citations"])
         yield self._chunk({}, _finish_reason(answer), waypoint=judged(answer))
         if self._with_usage:
             yield self._event(choices=[], usage=self._usage(answer))
@@ -67,10 +73,10 @@ class Completion:
     def failed(self, error: ErrorReply) -> str:
         return f"data: {json.dumps(error_content(error, 'openai'))}\n\n"
 
-    def _annotations(self, answer: Answer) -> list[dict[str, Any]]:
-        """Return a `url_citation` for each marker whose source has an address."""
-        citations = [_url_citation(link) for link in links_of(answer) if link.url]
-        return [{"type": "url_citation", "url_citation": citation} for citation in citations]
+    def _annotations(self, citations: Iterable[Citation]) -> list[dict[str, Any]]:
+        """Return a `url_citation` for each citation whose source has an address."""
+        links = [_url_citation(link) for link in links_of(citations) if link.url]
+        return [{"type": "url_citation", "url_citation": link} for link in links]
 
     def _usage(self, answer: Answer) -> dict[str, int]:
         """Return the tokens; 0 if the model reported none or was not asked."""
@@ -91,10 +97,12 @@ class Response:
         self._id, self._message = f"resp_{uuid4().hex}", f"msg_{uuid4().hex}"
         self._place = {"item_id": self._message, "output_index": 0, "content_index": 0}
         self._model, self._created_at, self._text = model, int(time.time()), ""
+        self._told: list[dict[str, Any]] = []  # The annotations that a stream has carried.
         self._numbers = count()
 
     def whole(self, answer: Answer) -> dict[str, Any]:
-        return self._completed(answer, answer["answer"] + markdown_below(answer), self._annotations(answer))
+        text = answer["answer"] + markdown_below(answer)
+        return self._completed(answer, text, self._annotations(answer["citations"]))
 
     def opening(self) -> Iterator[str]:
         begun = self._object("in_progress") | {"output": [], "usage": None}
@@ -103,19 +111,20 @@ class Response:
         yield self._event("response.output_item.added", output_index=0, item=self._item("in_progress", []))
         yield self._event("response.content_part.added", **self._place, part=_part("", []))
 
-    def delta(self, words: str) -> str:
+    def delta(self, words: str, citations: Iterable[Citation] = ()) -> Iterator[str]:
+        """Yield the next words, and then the annotations of the citations so far that are new."""
         self._text += words
-        return self._event("response.output_text.delta", **self._place, delta=words, logprobs=[])
+        if words:
+            yield self._event("response.output_text.delta", **self._place, delta=words, logprobs=[])
+        for annotation in self._annotations(citations)[len(self._told) :]:
+            added = {"annotation_index": len(self._told), "annotation": annotation}
+            yield self._event("response.output_text.annotation.added", **self._place, **added)
+            self._told.append(annotation)
 
     def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
-        """Yield the lists below, the annotations unless the words were `replaced`, and the whole once more."""
-        if last := markdown_below(answer, replaced=replaced):
-            yield self.delta(last)
-        annotations = [] if replaced else self._annotations(answer)
-        for number, annotation in enumerate(annotations):
-            added = {"annotation_index": number, "annotation": annotation}
-            yield self._event("response.output_text.annotation.added", **self._place, **added)
-        response = self._completed(answer, self._text, annotations)
+        """Yield the lists below, the last annotations unless the words were `replaced`, and the whole once more."""
+        yield from self.delta(markdown_below(answer, replaced=replaced), () if replaced else answer["citations"])
+        response = self._completed(answer, self._text, self._told)
         [item] = response["output"]
         yield self._event("response.output_text.done", **self._place, text=self._text, logprobs=[])
         yield self._event("response.content_part.done", **self._place, part=item["content"][0])
@@ -126,18 +135,15 @@ class Response:
         failure = error_content(error, "openai")
         return self._event("error", **failure["error"], **failure)
 
-    def _annotations(self, answer: Answer) -> list[dict[str, Any]]:
-        """Return an annotation for each marker: first those of addresses, then of files that have none."""
-        addresses, files = [], []
-        for link in links_of(answer):
-            quote = link.citation["quote"]
-            if link.url:
-                addresses.append({"type": "url_citation", **_url_citation(link), "quote": quote})
-            else:
-                title = link.citation["title"]
-                file = {"file_id": link.citation["doc_id"] or title, "filename": title, "index": link.start}
-                files.append({"type": "file_citation", **file, "quote": quote})
-        return addresses + files
+    def _annotations(self, citations: Iterable[Citation]) -> list[dict[str, Any]]:
+        """Return an annotation for each citation, of a file where its source has no address."""
+        annotations = []
+        for link in links_of(citations):
+            title = link.citation["title"]
+            file = {"file_id": link.citation["doc_id"] or title, "filename": title, "index": link.start}
+            place = {"type": "url_citation", **_url_citation(link)} if link.url else {"type": "file_citation", **file}
+            annotations.append({**place, "quote": link.citation["quote"]})
+        return annotations
 
     def _event(self, kind: str, **fields: Any) -> str:
         value = {**fields, "type": kind, "sequence_number": next(self._numbers)}
@@ -183,7 +189,8 @@ async def events(request: Request, parts: AsyncIterator[Any], reply: Completion 
             async for part in parts:
                 seen.append(part)
                 if words := part.get("answer"):
-                    yield reply.delta(words)
+                    for event in reply.delta(words, part.get("citations", ())):
+                        yield event
         for event in reply.ending(merge(seen), replaced=any("replacement" in part for part in seen)):
             yield event
     except Exception as error:

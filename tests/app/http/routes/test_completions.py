@@ -79,9 +79,23 @@ def test_a_stream_gives_the_same_words_and_annotations(client):
     words, annotations, last = streamed(client)
 
     assert words == SHOWN
-    assert annotations == [LINK]
+    assert annotations == [{"index": 0, **LINK}]
     assert last.choices[0].finish_reason == "stop"
     assert last.usage is None
+
+
+def test_each_sentence_of_a_stream_comes_with_its_annotations(client, groq):
+    groq.replies[:] = [Reply("The rate of GST is 9 % [1]. It is paid on imports, and the rate is 9 % [1].")] * 2
+    stream = client.chat.completions.create(model=MODEL, messages=ASKED, stream=True)
+    seen = [chunk.choices[0].delta for chunk in stream]
+    with client.chat.completions.stream(model=MODEL, messages=ASKED) as stream:
+        final = stream.get_final_completion().choices[0].message
+    annotated = [(one.content, len((one.model_extra or {}).get("annotations", []))) for one in seen if one.content]
+
+    assert annotated[0] == ("The rate of GST is 9 % [1]. ", 1)
+    assert sum(count for _, count in annotated) == 2
+    places = [one.url_citation for one in final.annotations or []]
+    assert [final.content[place.start_index : place.end_index] for place in places] == ["[1]", "[1]"]
 
 
 def test_a_stream_tells_its_usage_where_it_is_asked_to(client):

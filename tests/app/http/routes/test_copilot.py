@@ -70,6 +70,12 @@ async def test_every_method_of_a_remote_runnable_gives_the_same_answer(remote):
     assert all(answer["metadata"]["usage"]["total_tokens"] > 0 for answer in answers)
 
 
+async def test_a_remote_stream_brings_the_words_with_their_citations(remote):
+    words = next(part for part in remote.stream({"question": QUESTION}) if part.get("answer"))
+
+    assert [words["answer"][one["start"] : one["end"]] for one in words["citations"]] == [words["citations"][0]["raw"]]
+
+
 async def test_astream_events_tells_the_stages_as_they_run(remote):
     events = [event async for event in remote.astream_events({"question": QUESTION}, version="v2")]
 
