@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chains.agents import CitationMiddleware, build_graph
+    from chains.agents import CitationMiddleware
     from chains.citations import format_citations_markdown
     from chains.citations.name_matching import dice, similarity
     from chains.confidence import score_confidence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         process_citations,
     )
     from chains.generation import generate
+    from chains.graph import build_graph
     from chains.pipeline import STAGES, build_chain
     from chains.state import Answer, Question
     from chains.tool import as_search_tool, as_tool
@@ -69,7 +70,8 @@ _MODULES = {
     "citations": ("format_citations_markdown",),
     "citations.name_matching": ("dice", "similarity"),
     "confidence": ("score_confidence",),
-    "agents": ("CitationMiddleware", "build_graph"),
+    "agents": ("CitationMiddleware",),
+    "graph": ("build_graph",),
 }
 
 

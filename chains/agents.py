@@ -1,7 +1,6 @@
-"""The chain in LangChain's agents, with citations that go on over a thread, and as a graph of LangGraph.
+"""The chain in LangChain's agents, with citations that go on over a thread.
 
-`create_agent(model, tools=[as_tool(chain)], middleware=[CitationMiddleware()])`, and `build_graph(chain)` for Studio,
-Agent Chat UI, RemoteGraph and a checkpointer. Needs the extra `agents`.
+`create_agent(model, tools=[as_tool(chain)], middleware=[CitationMiddleware()])`. Needs the extra `agents`.
 """
 
 import re
@@ -10,23 +9,17 @@ from typing import Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.content import Citation as Annotation
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from chains.audience import Audience, called_for
 from chains.citations.cited_sentences import cited_sentences, sentences_of
 from chains.citations.markers import inside
 from chains.citations.number_scanner import code_ranges
 from chains.citations.verification import verify
-from chains.errors import QuestionError
 from chains.naming import Place, cited_by_number, place_in, place_name, place_of
 from chains.retrieval.passages import passage
-from chains.state import Answer, Citation, Passage, Question
+from chains.state import Answer, Citation, Passage
 from chains.text.letters import one_line
 from chains.tool import content_of
 
@@ -270,79 +263,3 @@ def _source_cited(annotation: Mapping[str, Any]) -> CitedSource:
         quote=quote,
         passages=[quote],
     )
-
-
-class AnswerState(MessagesState):
-    """A conversation, and the whole answer to its last question."""
-
-    cited_answer: NotRequired[Answer]
-
-
-def build_graph(
-    chain: Runnable[Question, Answer],
-    *,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-    audience: Audience | None = None,
-) -> CompiledStateGraph[AnswerState, Any, Any, Any]:
-    """Return the chain as a compiled graph of one node, `answer`.
-
-    The last message is the question, those before it the history. The reply is an AIMessage whose text block holds a
-    citation annotation for each marker that leads to a passage; `cited_answer` is the answer object.
-
-    Args:
-        chain: what `build_chain` returns, or a Runnable around it.
-        checkpointer: keeps the conversation of each `thread_id`; LangGraph's own server brings one.
-        audience: who sees the answers of a call that names no audience; by default its caller.
-    """
-
-    def ask(state: AnswerState, config: RunnableConfig) -> dict[str, Any]:
-        with called_for(audience):
-            return _reply(chain.invoke(_question(state), config))
-
-    async def aask(state: AnswerState, config: RunnableConfig) -> dict[str, Any]:
-        with called_for(audience):
-            return _reply(await chain.ainvoke(_question(state), config))
-
-    graph = StateGraph(AnswerState)
-    graph.add_node("answer", RunnableLambda(ask, aask))
-    graph.add_edge(START, "answer")
-    return graph.compile(checkpointer=checkpointer, name="waypoint")
-
-
-def message_of(answer: Answer) -> AIMessage:
-    """Return an answer as a message with citation annotations; places are those of the markers in its text."""
-    text = answer["answer"]
-    annotations = [_citation_annotation(citation) for citation in answer["citations"] if citation["matched"]]
-    confidence = answer["confidence"]
-    return AIMessage(
-        [{"type": "text", "text": text, "annotations": annotations}] if annotations else text,
-        response_metadata={"outcome": answer["outcome"], "confidence": confidence and dict(confidence)},
-    )
-
-
-def _question(state: AnswerState) -> Question:
-    *history, last = state["messages"] or [AIMessage("")]
-    if not isinstance(last, HumanMessage):
-        msg = "the last message must be the user's question"
-        raise QuestionError(msg)
-    if any(block["type"] != "text" for block in last.content_blocks):
-        msg = "only text is supported; leave out images, audio and files"
-        raise QuestionError(msg)
-    return Question(question=str(last.text), history=history)
-
-
-def _reply(answer: Answer) -> dict[str, Any]:
-    return {"messages": [message_of(answer)], "cited_answer": answer}
-
-
-def _citation_annotation(citation: Citation) -> Annotation:
-    names = ("number", "section", "page", "doc_id", "support", "contradicted")
-    annotation = Annotation(
-        type="citation",
-        title=citation["title"],
-        cited_text=citation["quote"],
-        start_index=citation["start"],
-        end_index=citation["end"],
-        extras={name: value for name, value in citation.items() if name in names},
-    )
-    return annotation | {"url": citation["source_urls"][0]} if citation["source_urls"] else annotation

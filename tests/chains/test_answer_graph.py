@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langchain_core.messages.ai import add_ai_message_chunks
 from langgraph.checkpoint.memory import InMemorySaver
 
 from chains import build_graph
@@ -60,11 +61,33 @@ def test_a_checkpointer_keeps_the_conversation():
     assert "GST" in asked[-1]
 
 
-def test_the_words_stream_and_the_audience_holds():
-    config: Any = {"configurable": {"audience": "public"}}
-    streamed = list(graph().stream(ASKED, stream_mode="messages"))
+TWO = "The rate of GST is 9% [1]. It is paid on imports at the rate of 9% [1]. "
 
-    assert "".join(str(message.text) for message, _ in streamed).startswith("It is 9%")
+
+@pytest.mark.parametrize("way", ["stream", "astream"])
+async def test_checked_sentences_stream_with_their_citations(way):
+    modes: Any = {"stream_mode": ["messages", "values"]}
+    if way == "stream":
+        parts = list(graph(TWO).stream(ASKED, **modes))
+    else:
+        parts = [part async for part in graph(TWO).astream(ASKED, **modes)]
+    chunks: list[Any] = [part[0] for mode, part in parts if mode == "messages"]
+    reply = parts[-1][1]["messages"][-1]
+    blocks: Any = add_ai_message_chunks(*chunks).content_blocks
+    [block] = blocks
+
+    assert block["text"] == str(reply.text) == TWO.replace("[1]", "[GST Guide > Rate]")
+    assert block["annotations"] == reply.content_blocks[0]["annotations"]
+    assert len(block["annotations"]) == 2
+    for chunk in chunks:
+        annotations = [one for block in chunk.content_blocks for one in block.get("annotations", [])]
+        assert len(annotations) == str(chunk.text).count("[GST Guide > Rate]")
+    assert {chunk.id for chunk in chunks} == {reply.id}
+
+
+def test_the_audience_holds():
+    config: Any = {"configurable": {"audience": "public"}}
+
     assert graph().invoke(ASKED, config)["cited_answer"]["outcome"] == "no_results"
 
 
