@@ -1,6 +1,6 @@
 """What `build_chain` returns, and what it refuses when it is built: parts of a chain that cannot work."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_origin
 
@@ -54,16 +54,22 @@ def check_retriever(retriever: object) -> None:
         raise ConfigurationError(msg)
 
 
-def check_stages(stages: Mapping[str, object]) -> None:
-    """Check that stages of one's own add fields to the state.
+def check_stages(stages: Mapping[str, object], names: Sequence[str]) -> None:
+    """Check that stages of one's own add fields to the state, each behind a stage with one of the names.
 
     Raises:
-        ConfigurationError: one does not.
+        ConfigurationError: one does not, or sets the words that stage 4 reads in the model's message.
     """
     for place, own in stages.items():
-        if not isinstance(own, RunnableAssign):
+        if place not in names:
+            msg = f"Unknown stage {place!r}; choose one of {', '.join(names)}"
+        elif not isinstance(own, RunnableAssign):
             msg = f"stages[{place!r}] is {_kind(own)}; wrap what computes a field: stage('name', field=compute)"
-            raise ConfigurationError(msg)
+        elif place == "generation" and "answer" in own.mapper.steps__:
+            msg = "stages['generation'] sets 'answer', which the citations read in 'message': replace that AIMessage"
+        else:
+            continue
+        raise ConfigurationError(msg)
 
 
 def output_of(runnable: Runnable[Any, Any]) -> type:

@@ -1,27 +1,26 @@
 """Compose the stages into one chain: a question goes in, a cited and scored answer comes out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableLambda, RunnableSequence
+from langchain_core.runnables import Runnable, RunnablePassthrough, RunnableSequence
 
 from chains.citations import CiteSources
 from chains.cited_answer import CallHandlers, CitedAnswer, check_model, check_retriever, check_stages, output_of
 from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
-from chains.errors import ConfigurationError
-from chains.generation import ChatModel, Generate, generate
+from chains.generation import ChatModel, generate
 from chains.generation.reply import ReasoningFilter
 from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
 from chains.retrieval import Retrieve, Retriever
 from chains.rewriting import MessageFilter, Rewrite
-from chains.safety import Moderate, Safety
-from chains.stage import QuickStep, SideBySide, Stage, stage
-from chains.state import Answer, Contextualised, Question, Redirect, Reformulated, Scored, Searching
+from chains.safety import Safety
+from chains.stage import QuickStep, SideBySide, Stage, stage, step_of
+from chains.state import Answer, Contextualised, Question, Redirect, Reformulated, Scored
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
@@ -46,7 +45,7 @@ def build_chain(
     confidence: ConfidenceStrategy = score_confidence,
     reformulation: Reformulation | Runnable[Any, str] | None = None,
     history: HistoryWindow | None = None,
-    scope: Runnable[Searching, Redirect | None] | None = None,
+    scope: Runnable[Any, Redirect | None] | None = None,
     safety: Safety | None = None,
     stages: Mapping[str, Stage] | None = None,
     metadata: Mapping[str, str] | None = None,
@@ -95,10 +94,14 @@ def build_chain(
     """
     check_retriever(retriever)
     check_model(model)
-    check_stages(stages or {})
-    timer = clock or SystemClock()
-    cite = citations or CiteSources()
-    answer = generate(
+    timer, cite = clock or SystemClock(), citations or CiteSources()
+    query: Runnable[Any, Any] = step_of(reformulation or Reformulate())
+    if is_text := output_of(query) is str:  # As of `prompt | model | StrOutputParser()`.
+        query = RunnablePassthrough.assign(history=QuickStep(_history)) | query
+    search: Runnable[Any, Any] = Retrieve(retriever, metadata)
+    if safety and safety.moderate:  # It judges the question beside the search, and is done before the model is asked.
+        search = SideBySide({"documents": search, "moderation": safety.moderate}, unpack="documents")
+    ask = generate(
         model,
         system=system,
         variables=variables,
@@ -111,80 +114,49 @@ def build_chain(
         clock=timer,
         with_reasoning=True,
     )
-    steps: list[Runnable[Any, Any]] = [
-        stage("reformulation", unpack=True, reformulated=_reformulating(reformulation or Reformulate())),
-        _retrieval(Retrieve(retriever, metadata), safety.moderate if safety else None),
-        stage("context", context=QuickStep(context or FormatContext())),
-        stage("generation", unpack=True, rewritten=_rewritten(answer, cite, safety)),
-        stage("citations", unpack=True, result=QuickStep(cite)),
-        stage("confidence", confidence=RateAnswers(confidence)),
+    filters: list[Callable[[Contextualised], MessageFilter]] = []
+    if not getattr(model, "hides_reasoning", False):
+        filters.append(_reasoning)
+    if safety:
+        filters.append(safety.output_check)
+    answer: Runnable[Any, Any] = Rewrite(ask, cite, filters=filters, prompted=safety.fenced if safety else None)
+
+    steps = [
+        stage("reformulation", RunnablePassthrough.assign(search_query=query), unpack=not is_text),
+        stage("retrieval", RunnablePassthrough.assign(documents=search), unpack=True),
+        stage("context", RunnablePassthrough.assign(context=QuickStep(context or FormatContext()))),
+        stage("generation", RunnablePassthrough.assign(answer=answer), unpack=True),
+        stage("citations", RunnablePassthrough.assign(citations=QuickStep(cite)), unpack=True),
+        stage("confidence", RunnablePassthrough.assign(confidence=step_of(RateAnswers(confidence)))),
     ]
-    if safety is not None:
+    if safety:
         screen = safety.screen
         dropped, kept, nearest = map(QuickStep, (screen.count_dropped, screen.kept, screen.nearest_kept))
-        steps.insert(2, stage("screening", passages_dropped=dropped, documents=kept, nearest=nearest))
-    if scope is not None:
-        steps.insert(1, stage("scope", scope=scope))
-    if safety is not None:
+        screened = RunnablePassthrough.assign(passages_dropped=dropped, documents=kept, nearest=nearest)
+        steps.insert(2, stage("screening", screened))
+    if scope:
+        steps.insert(1, stage("scope", RunnablePassthrough.assign(scope=scope)))
+    if safety:
         check = safety.question
-        steps.insert(1, stage("translation", safety=QuickStep(check.translated)))
-        steps.insert(0, stage("safety", history=QuickStep(check.history), safety=QuickStep(check)))
+        steps.insert(1, stage("translation", RunnablePassthrough.assign(safety=QuickStep(check.translated))))
+        checked = RunnablePassthrough.assign(history=QuickStep(check.history), safety=QuickStep(check))
+        steps.insert(0, stage("safety", checked))
     own = stages or {}
-    steps = _with_stages(steps, own)
+    check_stages(own, [step.get_name() for step in steps])
+    steps = [one for step in steps for one in (step, own.get(step.get_name())) if one is not None]
     timed = tuple(step.get_name() for step in steps if step.get_name() not in BEFORE)
-    output = AnswerOutput(_new_fields(own.values()), passages_first=passages_first)
-
+    more = [field for one in own.values() for field in one.mapper.steps__ if field not in Scored.__annotations__]
     return CitedAnswer(
-        bound=RunnableSequence(*steps, output, name="cited_answer"),
+        bound=RunnableSequence(*steps, AnswerOutput(more, passages_first=passages_first), name="cited_answer"),
         config_factories=[CallHandlers(timed, timeout_s, timer)],
         custom_input_type=Question,
         custom_output_type=Answer,
     )
 
 
-def _reformulating(reformulation: Reformulation | Runnable[Any, str]) -> Any:
-    """Return what reformulates; the text that `prompt | model | StrOutputParser()` gives is the query."""
-    if not isinstance(reformulation, Runnable) or output_of(reformulation) is not str:
-        return reformulation
-    return RunnableLambda(_with_history) | cast("Runnable[Any, str]", reformulation) | RunnableLambda(_as_query)
-
-
-def _with_history(state: Question) -> dict[str, Any]:
-    return {"history": [], **state}
-
-
-def _as_query(text: str) -> Reformulated:
-    return Reformulated(search_query=text, scope=None)
-
-
-def _retrieval(search: Runnable[Searching, Any], moderate: Moderate | None) -> Stage:
-    """Return stage 1. A moderator judges the question beside the search, and is done before the model is asked."""
-    if moderate is None:
-        return stage("retrieval", unpack=True, found=search)
-    beside = SideBySide({"documents": search, "moderation": moderate}, unpack="documents")
-    return stage("retrieval", unpack=True, found=beside)
-
-
-def _rewritten(answer: Generate, cite: CiteSources, safety: Safety | None) -> Rewrite:
-    """Return stage 3: the model's words without its thoughts, checked, and with final markers."""
-    filters: list[Callable[[Contextualised], MessageFilter]] = []
-    if not getattr(answer.model, "hides_reasoning", False):
-        filters.append(_reasoning)
-    if safety is None:
-        return Rewrite(answer, cite, filters=filters)
-    return Rewrite(answer, cite, filters=[*filters, safety.output_check], prompted=safety.fenced)
+def _history(state: Question) -> list[Any]:
+    return state.get("history", [])
 
 
 def _reasoning(_: Contextualised) -> ReasoningFilter:
     return ReasoningFilter()
-
-
-def _with_stages(steps: Sequence[Runnable[Any, Any]], own: Mapping[str, Stage]) -> list[Runnable[Any, Any]]:
-    if unknown := sorted(set(own) - {step.get_name() for step in steps}):
-        msg = f"Unknown stage {unknown[0]!r}; choose one of {', '.join(STAGES)}"
-        raise ConfigurationError(msg)
-    return [one for step in steps for one in (step, own.get(step.get_name())) if one is not None]
-
-
-def _new_fields(stages: Iterable[Stage]) -> list[str]:
-    return [field for stage in stages for field in stage.mapper.steps__ if field not in Scored.__annotations__]

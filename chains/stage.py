@@ -6,7 +6,13 @@ from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableParallel
+from langchain_core.runnables import (
+    Runnable,
+    RunnableAssign,
+    RunnableConfig,
+    RunnableParallel,
+    RunnablePassthrough,
+)
 from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.runnables.graph import Graph
@@ -51,19 +57,19 @@ class Stage(RunnableAssign):
 
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
         """Return the state with the stage's fields."""
-        state = self._checked(_bound(input, kwargs))
+        state = self._checked(input, kwargs)
         return {**state, **self._call_with_config(_of(self._fields, state), _recorded(state), config)}
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
         """Return the state with the stage's fields."""
-        state = self._checked(_bound(input, kwargs))
+        state = self._checked(input, kwargs)
         return {**state, **await self._acall_with_config(_of(self._afields, state), _recorded(state), config)}
 
     def transform(self, input: Iterator[State], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
         """Yield the parts of the state as they come, then those of the stage's fields."""
         state = AddableDict()
         for given in input:
-            part = self._checked(_bound(given, {} if state else kwargs))
+            part = self._checked(given, {} if state else kwargs)
             state += part
             if passed := self._passed(part):
                 yield passed
@@ -75,7 +81,7 @@ class Stage(RunnableAssign):
         """Yield the parts of the state as they come, then those of the stage's fields."""
         state = AddableDict()
         async for given in input:
-            part = self._checked(_bound(given, {} if state else kwargs))
+            part = self._checked(given, {} if state else kwargs)
             state += part
             if passed := self._passed(part):
                 yield passed
@@ -89,6 +95,7 @@ class Stage(RunnableAssign):
     def _fields(
         self, state: State, recorded: State, run_manager: CallbackManagerForChainRun, config: RunnableConfig
     ) -> State:
+        _keep_brief(run_manager)
         added: State = {}
         for field, step in self.mapper.steps__.items():
             added |= self._named(field, step.invoke(state, config))
@@ -97,6 +104,7 @@ class Stage(RunnableAssign):
     async def _afields(
         self, state: State, recorded: State, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig
     ) -> State:
+        _keep_brief(run_manager)
         added: State = {}
         for field, step in self.mapper.steps__.items():
             added |= self._named(field, await step.ainvoke(state, config))
@@ -109,6 +117,7 @@ class Stage(RunnableAssign):
         run_manager: CallbackManagerForChainRun,
         config: RunnableConfig,
     ) -> Iterator[State]:
+        _keep_brief(run_manager)
         for _ in recorded:
             for field, step in self.mapper.steps__.items():
                 for value in step.stream(state, config):
@@ -121,16 +130,19 @@ class Stage(RunnableAssign):
         run_manager: AsyncCallbackManagerForChainRun,
         config: RunnableConfig,
     ) -> AsyncIterator[State]:
+        _keep_brief(run_manager)
         async for _ in recorded:
             for field, step in self.mapper.steps__.items():
                 async for value in step.astream(state, config):
                     yield AddableDict(self._named(field, value))
 
-    def _checked(self, state: Any) -> AddableDict:
-        if not isinstance(state, Mapping):
-            msg = f"the chain takes a dict such as {{'question': '...'}}, not {type(state).__name__}"
+    def _checked(self, given: Any, bound: Mapping[str, Any]) -> AddableDict:
+        """Return the state with the fields that `bind` has set; the question's own ones count before them."""
+        if not isinstance(given, Mapping):
+            msg = f"the chain takes a dict such as {{'question': '...'}}, not {type(given).__name__}"
             raise TypeError(msg)
-        return AddableDict(state)
+        check_fields(bound, Question.__annotations__, "a question")
+        return AddableDict({**bound, **given})
 
     def _passed(self, part: State) -> State:
         # A field of the stage's own replaces one of that name.
@@ -160,25 +172,48 @@ def _recorded(state: State) -> State:
     return {name: state[name] for name in ("question", "search_query") if name in state}
 
 
-def _bound(state: Any, fields: Mapping[str, Any]) -> Any:
-    """Return the state with the fields that `bind` has set; the question's own ones count before them."""
-    check_fields(fields, Question.__annotations__, "a question")
-    return {**fields, **state} if fields and isinstance(state, Mapping) else state
+def _keep_brief(run: Any) -> None:
+    """Let the end of a stage's run tell the places of passages alone: their words are in the retriever's run."""
+    end = run.on_chain_end
+    run.on_chain_end = lambda outputs, **more: end(brief(outputs), **more)
 
 
-def stage(name: str, *, unpack: bool = False, **fields: Runnable[Any, Any] | Callable[..., Any]) -> Stage:
-    """Add `fields` to the state in a step traced and timed as `name`.
+def brief(value: Any) -> Any:
+    """Return what a trace shows of a field: the places of passages, and no text of a context, which the model gets."""
+    if isinstance(value, list):
+        return [brief(each) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    if "content" in value and "metadata" in value:
+        return {name: value["metadata"].get(name) for name in PLACE} | {"score": value.get("score")}
+    return {name: brief(part) for name, part in value.items() if name != "text" or "passages" not in value}
+
+
+PLACE = ("doc_id", "section", "page")
+
+
+def stage(
+    name: str,
+    assign: RunnableAssign | None = None,
+    /,
+    *,
+    unpack: bool = False,
+    **fields: Runnable[Any, Any] | Callable[..., Any],
+) -> Stage:
+    """Return `RunnablePassthrough.assign(...)` as a step traced and timed as `name`.
 
     Args:
         name: the name of the step.
-        unpack: merge the returned mapping into the state.
+        assign: what `RunnablePassthrough.assign` has made of Runnables; or else
         fields: what computes each field from the state: a Runnable, or a function of the state, or of state and config.
+            Async calls run a function in a thread.
+        unpack: merge the mapping that the one field gets into the state.
     """
-    if unpack and len(fields) != 1:
+    assigned = assign or RunnablePassthrough.assign(**{field: step_of(compute) for field, compute in fields.items()})
+    if unpack and len(assigned.mapper.steps__) != 1:
         msg = f"stage {name!r} can unpack one field, not {len(fields)}: {', '.join(fields)}"
         raise TypeError(msg)
-    mapper = RunnableParallel({field: _step(compute) for field, compute in fields.items()})
-    return Stage(mapper=mapper, name=name, unpack=unpack)
+    return Stage(mapper=assigned.mapper, name=name, unpack=unpack)
 
 
 class SideBySide(RunnableParallel[State]):
@@ -241,7 +276,8 @@ class QuickStep(FunctionStep):
         return self.invoke(input, config)
 
 
-def _step(compute: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
+def step_of(compute: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
+    """Return a Runnable as it is, and a function as one."""
     is_generator = inspect.isgeneratorfunction(compute) or inspect.isasyncgenfunction(compute)
     if isinstance(compute, Runnable) or is_async_callable(compute) or is_generator:
         return coerce_to_runnable(compute)
