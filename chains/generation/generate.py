@@ -37,8 +37,8 @@ _SHOWN = {"context": "the documents", "question": "the question"}
 class Generate(Runnable[Contextualised, BaseMessage]):
     """Asks `prompt | model`, or answers without the model where there is nothing to answer from.
 
-    Prompt and model are called as steps of the caller's own run, and the model's chunks are handed on in pieces. A
-    model that does not keep the deadline of a call by itself is held to it.
+    The model is called as a step of the caller's own run, and its chunks are handed on in pieces. A model that does
+    not keep the deadline of a call by itself is held to it.
 
     Args:
         model: any chat model of LangChain.
@@ -98,7 +98,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         """Return the model's message; the context may be text, by itself."""
         if canned := self._canned(input):
             return canned
-        filled = self._filled(input, config)
+        filled = self._filled(input)
         ask = partial(self.model.invoke, filled, config)
         return self._whole(ask() if self._keeps_deadline else call_in_time(_callbacks(config), ask))
 
@@ -106,7 +106,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         if canned := self._canned(input):
             return canned
         async with self._limit(config):
-            return self._whole(await self.model.ainvoke(self._filled(input, config), config))
+            return self._whole(await self.model.ainvoke(self._filled(input), config))
 
     def _whole(self, message: BaseMessage) -> BaseMessage:
         return message if self._with_reasoning else without_reasoning(message)
@@ -117,7 +117,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         if canned := self._canned(input):
             yield canned
             return
-        chunks: Any = self.model.stream(self._filled(input, config), config)
+        chunks: Any = self.model.stream(self._filled(input), config)
         register(_callbacks(config), chunks.close)
         in_time = chunks if self._keeps_deadline else iterate_in_time(_callbacks(config), chunks)
         words = None if self._with_reasoning else ReasoningFilter()
@@ -132,14 +132,14 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         if canned := self._canned(input):
             yield canned
             return
-        chunks = self.model.astream(self._filled(input, config), config)
+        chunks = self.model.astream(self._filled(input), config)
         words = None if self._with_reasoning else ReasoningFilter()
         async for piece in apieces(chunks, _callbacks(config), self._limit(config)):
             yield shown_part(joined(piece), words)
         if words:
             yield AIMessageChunk(content=words.flush())
 
-    def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
+    def _filled(self, state: Contextualised) -> PromptValue:
         context, history = _context(state), self._history.turns(state.get("history"))
         turns = [tuple(turn) for turn in history]
         if guard := state.get("guard"):  # The warning stands before a suspicious question, as a message.
@@ -148,7 +148,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         content = f"{question}\n\n{_numbered(self._parts, parts)}" if parts else question
         values = {"context": context["text"], "history": turns, "question": content}
         filled = {name: values[ours] for name, ours in self._variables.items()}
-        *before, asked = self.prompt.invoke(filled, config).to_messages()
+        *before, asked = self.prompt.format_messages(**filled)  # Without a run: the model's has all of it.
         facts: dict[str, Any] = {
             SCORES: [passage["score"] for passage in context["passages"]],
             ASKED: question,

@@ -89,7 +89,7 @@ async def test_a_trace_shows_the_stages_under_one_root(way):
         "reformulation": {},
         "retrieval": {"Shelf": {}},
         "context": {},
-        "generation": {"prompt": {}, "GenericFakeChatModel": {}},
+        "generation": {"GenericFakeChatModel": {}},
         "citations": {},
         "confidence": {},
     }

@@ -18,6 +18,7 @@ from langsmith.utils import LangSmithError, LangSmithRetry
 from pydantic import SecretStr
 
 from chains.errors import ConfigurationError
+from chains.stage import brief
 
 Trace = list[Run]
 RETRIED = (429, 500, 502, 503, 504)
@@ -61,8 +62,10 @@ class CallTracer(LangChainTracer):
 
     def _persist_run(self, run: Run) -> None:
         """Deliver the runs: this one, which has ended, is their root."""
-        _describe(run)
         runs, self._runs = self._runs, []
+        _describe(run)
+        if run.outputs and any(one.run_type == "retriever" for one in runs):
+            run.outputs = brief(run.outputs)
         self._deliver(runs)
 
 
