@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, reduce
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from chains.state import Passage
@@ -14,14 +15,19 @@ from chains.text.tokens import tokens
 from chains.text.words import plain_words, stem, word_set
 
 SHORTEST_TITLE: Final = 8  # Letters; a shorter one may stand in a line by chance.
+SHORTEST_FILE: Final = 4
 SAME_WORDS: Final = 0.6
 LONGEST_DATE: Final = 40
 HEAD_CHARACTERS: Final = 1500  # Where a document says of itself what it replaces, or what replaces it.
-VALID_FROM, REPLACES, SUPERSEDED = "valid_from", "replaces", "superseded"
-OLDER, NOT_IN_FORCE = "older version", "not in force"
-MARK: Final = re.compile(rf"\((?:[^()]*, )?(?:{OLDER}|{NOT_IN_FORCE})\)")
+VALID_FROM, VALID_UNTIL, REPLACES, SUPERSEDED, VERSION = (
+    *("valid_from", "valid_until", "replaces", "superseded", "version"),
+)
+OLDER, NOT_IN_FORCE, NOT_YET = "older version", "not in force", "not yet in force"
+MARK: Final = re.compile(rf"\((?:[^()]*, )?(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\)")
+_COUNTED: Final = "version|edition|revision|rev|issue"
 EDITION: Final = re.compile(
-    r"\b(?:version|edition|revision|rev|issue|v)\.?\s?(?P<number>\d+(?:\.\d+)*)\b|\b(?P<day>\d{4}-\d\d(?:-\d\d)?)\b"
+    rf"\b(?:{_COUNTED}|v)\.?\s?(?P<number>\d+(?:\.\d+)*)\b|\brev(?:ision)?\.?\s(?P<letter>[a-z])\b"
+    rf"|\b(?P<ordinal>\d+)(?:st|nd|rd|th) (?:{_COUNTED})\b|\b(?P<day>\d{{4}}-\d\d(?:-\d\d)?)\b"
     r"|\b(?:edition |fy ?|(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* )?"
     rf"(?P<year>(?:19|20)\d\d)(?:[/-]\d{{2,4}})?(?: edition)?\b|{MARK.pattern}",
     re.IGNORECASE,
@@ -40,15 +46,25 @@ OF_PERIODS: Final = frozenset(
 """Words of titles whose year is what the document is about: the next year's figures are others."""
 
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_ARCHIVE: Final = re.compile(r"\b(?:archived?|old(?:er)?|previous|superseded|former|current|latest)\b", re.IGNORECASE)
-_NO_LONGER: Final = (
-    r"(?:superseded|obsolete|deprecated|archived|withdrawn|replaced|outdated|no longer (?:valid|in force))"
+_ARCHIVE: Final = re.compile(r"\b(?:archived?|old(?:er)?|previous|superseded|former)\b", re.IGNORECASE)
+_CURRENT: Final = re.compile(r"\b(?:current|latest)\b", re.IGNORECASE)
+_STATUS: Final = re.compile(
+    r"\b(?:draft|final|revised|updated|amended|archived|superseded|obsolete|repealed|withdrawn)\b"
+    r"|\((?:as )?(?:of|from|since|old|new|current|previous|former)\b",
+    re.IGNORECASE,
 )
+"""What a title says of its version beside the edition."""
+_NO_LONGER: Final = (
+    r"(?:superseded|obsolete|deprecated|archived|withdrawn|replaced|repealed|revoked|expired|outdated"
+    r"|no longer (?:valid|in force))"
+)
+_HOLDS: Final = r"^\W*(?:this (?:\w+ ){1,3}(?:is |was )?)?(?:valid|effective|in force|in effect|applies|applicable)"
 _SAYS: Final = {
     SUPERSEDED: re.compile(
         rf"\bthis (?:\w+ ){{1,3}}(?:is|was|has been) (?:now )?(?:{_NO_LONGER}|out of date|a draft)\b|\bsuperseded by\b"
         rf"|^\W*status\W+(?:{_NO_LONGER}|draft)\b|^(?:title:|#)\W*(?:{_NO_LONGER}|draft)\b"
-        rf"|\((?:{_NO_LONGER}|draft)\)\W*$|^(?:superseded|replaced)_by:\s*\S",
+        rf"|\((?:{_NO_LONGER}|draft)\)\W*$|^(?:superseded|replaced)_by:\s*\S"
+        rf"|^\W*{_NO_LONGER}(?: (?:on|by|as of|since|with effect from)\b[^\n]{{2,60}})?\W*$",
         re.IGNORECASE | re.MULTILINE,
     ),
     REPLACES: re.compile(
@@ -56,26 +72,48 @@ _SAYS: Final = {
         re.IGNORECASE | re.MULTILINE,
     ),
     VALID_FROM: re.compile(
-        r"^\W*(?:this \w+ (?:is )?)?(?:valid|effective|in force|applies)[ _](?:from|date|since|as of)\W*([^\n]{4,40})",
+        rf"(?:{_HOLDS}[ _](?:from|date|since|as of|on)|^\W*(?:this (?:\w+ ){{1,3}})?(?:(?:takes|comes into) effect"
+        r"|(?:enters|comes) into force)(?: on| from)?)\W*([^\n]{4,60})",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    VALID_UNTIL: re.compile(
+        rf"(?:{_HOLDS}[ _](?:until|till|to|through)|^\W*expir(?:es|ed|y date)(?: on)?"
+        rf"|{_HOLDS} (?:from )?[^\n]{{4,25}}? (?:until|till|to|through|[-\u2013]))\W*([^\n]{{4,40}})",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    VERSION: re.compile(
+        rf"^\W*(?:document )?(?:{_COUNTED})(?: (?:no|number))?\b[\s:.|*#]*(\d[\w.]{{0,9}}|[A-Z])\W*$",
         re.IGNORECASE | re.MULTILINE,
     ),
 }
+_SIGNS: Final = re.compile(r"[_\-.\s]+|(?<=[a-z])(?=(?:19|20)\d\d\b)", re.IGNORECASE)
+"""What divides the words of a file's name."""
+_DOTTED: Final = re.compile(r"\b(\d\d?)\.(0?[1-9]|1[0-2])\.((?:19|20)\d\d)\b")
+_HEAD_ROW: Final = re.compile(r"^(\|.*\|)[ \t]*\n\|[-:| \t]+\|[ \t]*\n(\|.*\|)[ \t]*$", re.MULTILINE)
 
 
 def stated(text: str) -> dict[str, str]:
     """Return what the first lines of a document say of its version: since when it holds, what it replaces."""
-    head = text[:HEAD_CHARACTERS]
+    head = _HEAD_ROW.sub(_as_lines, text[:HEAD_CHARACTERS])
     said = {name: found for name, pattern in _SAYS.items() if (found := pattern.search(head))}
     values = {name: " ".join(found[1].split()) if found.re.groups else "true" for name, found in said.items()}
-    if VALID_FROM in values and not _day(values[VALID_FROM]):
-        del values[VALID_FROM]
-    return values
+    for name in {VALID_FROM, VALID_UNTIL} & values.keys():
+        values[name] = _date_in(values[name])[0]
+    return {name: value for name, value in values.items() if value}
+
+
+def _as_lines(table: re.Match[str]) -> str:
+    """Return the head and the first row of a table as lines: "Version: 2"."""
+    head, row = (line.strip("| \t").split("|") for line in table.groups())
+    return "\n".join(f"{name.strip()}: {value.strip()}" for name, value in zip(head, row, strict=False))
 
 
 @lru_cache(maxsize=1 << 12)
 def series_of(title: str) -> str:
     """Return the letters of a title without its version; empty where the year is what it is about."""
-    return "" if any(word.key in OF_PERIODS for word in tokens(title)) else letters(EDITION.sub(" ", title))
+    if any(word.key in OF_PERIODS for word in tokens(title)):
+        return ""
+    return letters(_STATUS.sub(" ", EDITION.sub(" ", title)))
 
 
 def edition_of(title: str) -> str:
@@ -94,25 +132,40 @@ def replaced(documents: Sequence[Mapping[str, Any]], today: int | None = None) -
     """
     now = today or datetime.now(UTC).toordinal()
     found: dict[int, int | None] = {
-        place: None for place, one in enumerate(documents) if one.get(SUPERSEDED) or _day(one.get(VALID_FROM)) > now
+        place: None for place, one in enumerate(documents) if one.get(SUPERSEDED) or not _is_current(one, now)
     }
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, one in enumerate(documents):
         if series := series_of(str(one.get("title") or "")):
             groups[series, _folder(one), str(one.get("jurisdiction") or "").casefold()].append(place)
     for places in groups.values():
+        found |= {at: None for at in places if _starts(documents[at]) > now} if len(places) > 1 else {}
         live = [place for place in places if place not in found]
         if len(places) > 1 and live:
             newest = reduce(lambda best, at: at if _is_older(documents[best], documents[at]) else best, live)
             older = [at for at in places if at in found or _is_older(documents[at], documents[newest])]
             found |= dict.fromkeys(older, newest)
     for place, one in enumerate(documents):
-        names = letters(str(one.get(REPLACES) or "")) if place not in found else ""
-        for other, metadata in enumerate(documents) if names else ():
-            title = letters(str(metadata.get("title") or ""))
-            if other != place and len(title) >= SHORTEST_TITLE and title in names:
+        named = letters(str(one.get(REPLACES) or "")) if place not in found else ""
+        for other, metadata in enumerate(documents) if named else ():
+            if other != place and any(name in named for name in _names(metadata)):
                 found[other] = place
     return found
+
+
+def _is_current(metadata: Mapping[str, Any], now: int) -> bool:
+    """Say whether this day is within those that a document states for itself."""
+    return _day(metadata.get(VALID_FROM)) <= now <= (_date_in(metadata.get(VALID_UNTIL))[2] or now)
+
+
+def _names(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the letters by which another document can name this one: its title, and a file's name with a number."""
+    title = letters(str(metadata.get("title") or ""))
+    file = letters(PurePosixPath(str(metadata.get("file_path") or "")).stem)
+    if len(title) >= SHORTEST_TITLE:
+        yield title
+    if len(file) >= SHORTEST_FILE and any(map(str.isdigit, file)):
+        yield file
 
 
 def in_force_first(passages: Sequence[Passage], question: str, today: int | None = None) -> list[Passage]:
@@ -121,26 +174,25 @@ def in_force_first(passages: Sequence[Passage], question: str, today: int | None
     A version that the question names keeps its place. Two documents of one title and no version are told apart by
     their dates, or by their ids; a passage whose newer form is among the passages is of the older version.
     """
+    now = today or datetime.now(UTC).toordinal()
     first = {_id(one): one["metadata"] for one in reversed(passages) if _id(one)}
     ids, documents = list(first), list(first.values())
-    old = {ids[place]: newer for place, newer in replaced(documents, today).items()}
+    old = {ids[place]: newer for place, newer in replaced(documents, now).items()}
     newest = {ids[place] for place in old.values() if place is not None}
     shared = Counter(letters(str(metadata.get("title"))) for metadata in documents)
-    dates = Counter((letters(str(metadata.get("title"))), _date(metadata)) for metadata in documents)
+    told = Counter((letters(str(one.get("title"))), label) for one in documents for label in set(_labels(one)))
     result = []
     for one in passages:
-        id_, title = _id(one), str(one["metadata"].get("title") or "")
+        metadata, id_, title = one["metadata"], _id(one), str(one["metadata"].get("title") or "")
         labels = []
         if shared[letters(title)] > 1 or (id_ in newest and not edition_of(title)):
-            date = _date(one["metadata"])
-            is_unique = date and dates[letters(title), date] == 1
-            labels += [date if is_unique else id_] if is_unique or one["metadata"].get("file_path") else []
-        if id_ in old:
-            labels.append(NOT_IN_FORCE if old[id_] is None else OLDER)
-        elif any(_is_rewritten(one, other) for other in passages):
-            labels.append(OLDER)
+            unique = [label for label in _labels(metadata) if told[letters(title), label] == 1]
+            labels += unique[:1] or [id_] * (shared[letters(title)] > 1 and bool(metadata.get("file_path")))
+        if id_ in old or any(_is_rewritten(one, other) for other in passages):
+            is_alone = id_ in old and old[id_] is None
+            labels.append(NOT_YET if _starts(metadata) > now else NOT_IN_FORCE if is_alone else OLDER)
         named = f"{title} ({', '.join(labels)})" if title and labels and id_ else title
-        result.append({**one, "metadata": {**one["metadata"], "title": named}} if named != title else one)
+        result.append({**one, "metadata": {**metadata, "title": named}} if named != title else one)
     return sorted(result, key=lambda one: is_left(str(one["metadata"].get("title")), question))
 
 
@@ -161,8 +213,12 @@ def _id(passage: Passage) -> str:
     return str(passage["metadata"].get("doc_id") or "")
 
 
-def _date(metadata: Mapping[str, Any]) -> str:
-    return str(metadata.get(VALID_FROM) or metadata.get("last_updated") or "")[:LONGEST_DATE]
+def _labels(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what tells a document from another one of its title: its date, and its version."""
+    if date := str(metadata.get(VALID_FROM) or metadata.get("last_updated") or "")[:LONGEST_DATE]:
+        yield date
+    if metadata.get(VERSION):
+        yield f"version {metadata[VERSION]}"
 
 
 def _is_rewritten(one: Passage, other: Passage) -> bool:
@@ -177,34 +233,62 @@ def _is_rewritten(one: Passage, other: Passage) -> bool:
 
 
 def _is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Say whether one of two versions of a document comes before the other: by its title, else by its dates."""
-    mine, theirs = (list(_edition(str(each.get("title") or ""))) for each in (one, other))
-    if [kind for kind, _ in mine] == [kind for kind, _ in theirs] != [] and mine != theirs:
-        return mine < theirs
-    for name in (VALID_FROM, *["last_updated"] * (mine != theirs)):
-        first, second = _day(one.get(name)), _day(other.get(name))
-        if first and second and first != second:
-            return first < second
+    """Say whether one of two versions of a document comes before the other.
+
+    Its title decides, then what it says of itself, then its place in an archive, its file's name, and its date.
+    """
+    for mine, theirs in zip(_ranks(one), _ranks(other), strict=True):
+        if [kind for kind, _ in mine] == [kind for kind, _ in theirs] != [] and mine != theirs:
+            return mine < theirs
     return False
 
 
+Rank = list[tuple[str, tuple[int, ...]]]
+
+
+def _ranks(metadata: Mapping[str, Any]) -> Iterator[Rank]:
+    """Yield what tells the order of versions, the clearest first; each is empty where it is not known."""
+    path = _SIGNS.sub(" ", str(metadata.get("file_path") or ""))
+    title = list(_edition(str(metadata.get("title") or "")))
+    yield title
+    yield list(_edition(f"revision {metadata[VERSION]}" if metadata.get(VERSION) else ""))
+    yield [("date", (day,)) for day in [_day(metadata.get(VALID_FROM))] if day]
+    yield [("place", (0 if _ARCHIVE.search(path) else 1,))]
+    yield list(_edition(path))
+    yield [("date", (day,)) for day in [_day(metadata.get("last_updated"))] if day and title]
+
+
 def _edition(title: str) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the parts of a version that can be compared: a day or a year with its month, and a number."""
+    """Yield the parts of a version that can be compared: a day or a year with its month, and a number or a letter."""
     for match in EDITION.finditer(title):
         if match["year"] or match["day"]:
             month = _MONTHS.index(match["month"].casefold()) + 1 if match["month"] else 0
             numbers = map(int, match["day"].split("-")) if match["day"] else (int(match["year"]), month)
             yield "date", tuple(numbers)
-        elif match["number"]:
-            yield "number", tuple(map(int, match["number"].split(".")))
+        elif number := match["number"] or match["ordinal"]:
+            yield "number", tuple(map(int, number.split(".")))
+        elif match["letter"]:
+            yield "letter", (ord(match["letter"].casefold()),)
+
+
+def _date_in(text: object) -> tuple[str, int, int]:
+    """Return the words of the first date in a text, its first and its last day; no words and 0 where there is none."""
+    written = _DOTTED.sub(lambda day: f"{day[3]}-{int(day[2]):02}-{int(day[1]):02}", str(text or ""))
+    dates = (one for one in quantities(written) if one.measure == "date")
+    return next(((written[one.start : one.end], int(one.low), int(one.high)) for one in dates), ("", 0, 0))
 
 
 def _day(text: object) -> int:
-    """Return the first day that a text names as an ordinal of the calendar; 0 where it names none."""
-    return next((int(one.low) for one in quantities(str(text or "")) if one.measure == "date"), 0)
+    return _date_in(text)[1]
 
 
 def _folder(metadata: Mapping[str, Any]) -> str:
-    """Return the folder of a document without what tells versions apart: years, `archive`, `old`."""
-    path = str(metadata.get("file_path") or "").rpartition("/")[0].replace("_", " ").replace("-", " ")
-    return letters(_ARCHIVE.sub(" ", EDITION.sub(" ", path)))
+    """Return the folder of a document without what tells versions apart: years, `archive`, `old`, `current`."""
+    path = _SIGNS.sub(" ", str(metadata.get("file_path") or "").rpartition("/")[0])
+    return letters(_CURRENT.sub(" ", _ARCHIVE.sub(" ", EDITION.sub(" ", path))))
+
+
+def _starts(metadata: Mapping[str, Any]) -> int:
+    """Return the day from which a version holds, by what it says or else by its title; 0 where it is not known."""
+    days = (_day(match[0]) for match in EDITION.finditer(str(metadata.get("title") or "")))
+    return _day(metadata.get(VALID_FROM)) or max(days, default=0)

@@ -40,12 +40,13 @@ def not_in_force(documents: Sequence[Document]) -> dict[int, int | None]:
 
 
 def find_versions(documents: Sequence[Document]) -> Iterator[Finding]:
-    """Yield the documents of which another one is the version in force."""
+    """Yield the documents that are not in force, each with the version that is, where there is one."""
     for older, newer in not_in_force(documents).items():
+        message, other = "it says that it is not in force on this day: answers mark it so", ""
         if newer is not None:
             title, other = documents[newer].parsed.metadata["title"], documents[newer].name
-            message = f"{title!r} ({other}) is the version in force: answers mark this one as older"
-            yield Finding(documents[older].name, 0, "version", message, other)
+            message = f"{title!r} ({other}) is the version in force: answers mark this one"
+        yield Finding(documents[older].name, 0, "version", message, other)
 
 
 def _date(text: str) -> date | None:
