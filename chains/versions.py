@@ -24,11 +24,12 @@ VALID_FROM, VALID_UNTIL, REPLACES, SUPERSEDED, VERSION = (
 )
 OLDER, NOT_IN_FORCE, NOT_YET = "older version", "not in force", "not yet in force"
 MARK: Final = re.compile(rf"\((?:[^()]*, )?(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\)")
+STATE: Final = re.compile(rf"\b(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\b")
 _COUNTED: Final = "version|edition|revision|rev|issue"
 EDITION: Final = re.compile(
     rf"\b(?:{_COUNTED}|v)\.?\s?(?P<number>\d+(?:\.\d+)*)\b|\brev(?:ision)?\.?\s(?P<letter>[a-z])\b"
     rf"|\b(?P<ordinal>\d+)(?:st|nd|rd|th) (?:{_COUNTED})\b|\b(?P<day>\d{{4}}-\d\d(?:-\d\d)?)\b"
-    r"|\b(?:edition |fy ?|(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* )?"
+    r"|\b(?:edition |fy ?|(?:\d\d? )?(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?:\d\d?, )?)?"
     rf"(?P<year>(?:19|20)\d\d)(?:[/-]\d{{2,4}})?(?: edition)?\b|{MARK.pattern}",
     re.IGNORECASE,
 )
@@ -89,6 +90,9 @@ _SAYS: Final = {
 _SIGNS: Final = re.compile(r"[_\-.\s]+|(?<=[a-z])(?=(?:19|20)\d\d\b)", re.IGNORECASE)
 """What divides the words of a file's name."""
 _DOTTED: Final = re.compile(r"\b(\d\d?)\.(0?[1-9]|1[0-2])\.((?:19|20)\d\d)\b")
+_BOUND: Final = re.compile(
+    r"\b(?:(?P<later>from|as of|as from|starting|beginning|effective)|until|till)(?: on)? \Z", re.IGNORECASE
+)
 _HEAD_ROW: Final = re.compile(r"^(\|.*\|)[ \t]*\n\|[-:| \t]+\|[ \t]*\n(\|.*\|)[ \t]*$", re.MULTILINE)
 
 
@@ -196,6 +200,16 @@ def in_force_first(passages: Sequence[Passage], question: str, today: int | None
     return sorted(result, key=lambda one: is_left(str(one["metadata"].get("title")), question))
 
 
+def holds_on(text: str, today: int | None = None) -> bool:
+    """Say whether a statement holds on a day, by default this one; it does not "from" a later or "until" a past one."""
+    now = today or datetime.now(UTC).toordinal()
+    for one in quantities(text):
+        bound = _BOUND.search(text[: one.start]) if one.measure == "date" else None
+        if bound and (one.low > now if bound["later"] else one.high < now):
+            return False
+    return True
+
+
 def is_in_force(title: str) -> bool:
     """Say whether a title carries no mark of an older version."""
     return not MARK.search(title)
@@ -203,10 +217,19 @@ def is_in_force(title: str) -> bool:
 
 def is_left(title: str, question: str) -> bool:
     """Say whether a title carries the mark of an older version that the question does not name."""
-    if is_in_force(title):
-        return False
-    asked = tuple(match[0].casefold() for match in EDITION.finditer(question))
-    return not any(match[0].casefold().startswith(asked) for match in EDITION.finditer(title))
+    return not is_in_force(title) and not names_edition(title, question)
+
+
+def names_edition(title: str, question: str) -> bool:
+    """Say whether a question names the edition of a title, or the year or month of it."""
+    named, asked = list(_edition(STATE.sub("", title))), list(_edition(question))
+    return any(kind == other and _begins(numbers, some) for kind, some in asked for other, numbers in named)
+
+
+def _begins(numbers: tuple[int, ...], asked: tuple[int, ...]) -> bool:
+    """Say whether a version is the one that is asked for; a year without its month is any day of it."""
+    known = tuple(number for number in asked if number)
+    return numbers[: len(known)] == known
 
 
 def _id(passage: Passage) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
 
 from app.settings import Settings
 from app.wiring.models import embedding_label
@@ -14,6 +14,7 @@ from app.wiring.sample import sample_corpus
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, real_path
 from chains.regular_files import read_text
+from chains.retrieval.retriever import filters_of
 from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
 from chains.state import Redirect, Searching
 
@@ -36,14 +37,16 @@ def scope_gate(
     if not settings.scope.enabled:
         return None
     cached = DiskCachedEmbeddings(embeddings, model=embedding_label(settings))
-    if settings.scope.file is not None:
-        return ScopeGate(load_scope(settings.scope.file), cached)
+    of_file = None if settings.scope.file is None else [ScopeGate(load_scope(settings.scope.file), cached)]
 
     @lru_cache(maxsize=1)
     def gates(contents: "Passages") -> list[ScopeGate]:
         return [ScopeGate(parse_scope(text, root), cached) for root, text in in_force(contents).items()]
 
-    return CurrentScope(lambda: gates(index()))
+    def is_held(word: str, config: RunnableConfig | None) -> bool:
+        return bool(index().search(word, 1, filters_of(config).where()))
+
+    return CurrentScope(lambda: gates(index()) if of_file is None else of_file, is_held)
 
 
 def in_force(contents: "Passages") -> dict[str, str]:

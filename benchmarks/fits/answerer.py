@@ -105,7 +105,7 @@ def example(row: Asked, similarity: WordSimilarity, vectors: KeptVectors, contex
             [relevance(row, one.text, document) for one, document in zip(evidence.statements, documents, strict=True)]
         ),
         contradicted=tuple(
-            out or evidence.left[one.entry] for out, one in zip(evidence.contradicted, evidence.statements, strict=True)
+            out or one.is_left for out, one in zip(evidence.contradicted, evidence.statements, strict=True)
         ),
         agreement=evidence.agreement,
     )

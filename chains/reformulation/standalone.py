@@ -67,7 +67,11 @@ def leaning(question: str) -> Leaning | None:
 def lacks_subject(question: str) -> bool:
     """Return whether a question with nothing before it names no subject at all: "How much is it?"."""
     named = [term for term in terms(question) if not term.light and term.text.lower() not in MEASURES]
-    return not named and bool(plain_words(question))
+    light = "|".join(re.escape(term.text) for term in terms(question) if term.light)
+    is_thing = light and re.search(
+        rf"\b(?:an?|any|each|every) (?:\w+ )?(?:{light})\b", question
+    )  # "How is a claim filed?"
+    return not named and not (is_thing and not first_pronoun(question)) and bool(plain_words(question))
 
 
 def _has_gap(question: str, named: Sequence[Term]) -> bool:

@@ -5,6 +5,7 @@ distance, both sides weighted alike however many examples each has. A question i
 threshold and its nearest example is one to decline.
 """
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import run_in_executor
 from numpy.typing import NDArray
 
 from chains.blocking import is_blocked
@@ -23,6 +25,9 @@ from chains.state import SMALL_TALK, Redirect, Searching
 # Chosen by leaving out one example at a time; values between a half and the double change little.
 GAMMA = 3.0
 RIDGE = 0.3
+
+# Letters with a figure behind them: K1, HR-07.
+_CODE = re.compile(r"(?<![^\W_])(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w+(?:-\w+)*")
 
 Numbers = NDArray[np.float64]
 
@@ -145,18 +150,32 @@ class CurrentScope(Runnable[Searching, Redirect | None]):
 
     Args:
         current: returns the gates: one for each collection of documents that may be asked.
+        is_held: says whether a document that the asker may see holds a word; a question with a code of one ("K1") is
+            not declined.
     """
 
-    def __init__(self, current: Callable[[], Sequence[ScopeGate]]) -> None:
-        self._current = current
+    def __init__(
+        self,
+        current: Callable[[], Sequence[Runnable[Searching, Redirect | None]]],
+        is_held: Callable[[str, RunnableConfig | None], bool] | None = None,
+    ) -> None:
+        self._current, self._is_held = current, is_held
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the redirect of the first gate, if all decline."""
-        return _first_if_all([gate.invoke(input, config) for gate in self._current()]) or input.get("scope")
+        declined = _first_if_all([gate.invoke(input, config) for gate in self._current()])
+        return input.get("scope") if declined is None or self._names_code(input, config) else declined
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the same without blocking the event loop."""
-        return _first_if_all([await gate.ainvoke(input, config) for gate in self._current()]) or input.get("scope")
+        declined = _first_if_all([await gate.ainvoke(input, config) for gate in self._current()])
+        if declined is None or await run_in_executor(config, self._names_code, input, config):
+            return input.get("scope")
+        return declined
+
+    def _names_code(self, state: Searching, config: RunnableConfig | None) -> bool:
+        is_held = self._is_held
+        return is_held is not None and any(is_held(code, config) for code in _CODE.findall(question_of(state)))
 
 
 def _settled(state: Searching) -> Redirect | None:

@@ -73,7 +73,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     closest = _closest([evidence.statements[row].entry for row in order], len(evidence.entries))
     probabilities = ranker.probabilities(evidence.values, evidence.agreement)
     contradicted = evidence.contradicted
-    left = [out or evidence.left[one.entry] for out, one in zip(contradicted, evidence.statements, strict=True)]
+    left = [out or one.is_left for out, one in zip(contradicted, evidence.statements, strict=True)]
     if any(probabilities[row] >= NEAR and not left[row] for row in order):  # Else an older version may say it.
         contradicted = left
     order.sort(key=lambda row: contradicted[row])

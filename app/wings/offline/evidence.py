@@ -16,7 +16,7 @@ from chains.text.asking import LISTED, MEASURED, Kind, fits, is_measured
 from chains.text.ranges import counted, crossed, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
-from chains.versions import is_left
+from chains.versions import MARK, STATE, holds_on, is_left, names_edition, series_of
 
 FEATURES: Final = (
     *("near", "kind", "place", "lacking", "absent", "range", "score", "meaning", "meaning_above", AHEAD),
@@ -52,11 +52,15 @@ _FIRST_LOOK: Final = {
 
 @dataclass(slots=True, eq=False)
 class Candidate:
-    """A statement that may be quoted: the place of its entry, and how strongly it holds each term of the question."""
+    """A statement that may be quoted: the place of its entry, and how strongly it holds each term of the question.
+
+    One that `is_left` is of another version than the question is about, or of another day.
+    """
 
     statement: Statement
     entry: int
     strengths: Matrix
+    is_left: bool = False
 
     @property
     def text(self) -> str:
@@ -86,7 +90,8 @@ class Evidence:
         scores: Sequence[float | None] = (),
     ) -> None:
         self.question, self.entries = question, entries
-        self.left = [is_left(entry.header, question.text) for entry in entries]
+        left = self._left_entries()
+        is_dated = any(one.measure == "date" for one in question.quantities)
         found = [
             (statement, n)
             for n, entry in enumerate(entries)
@@ -96,14 +101,17 @@ class Evidence:
         ]
         texts = [statement.said for statement, _ in found]
         leads = [statement.announced for statement, _ in found]
-        headers = [entry.header for entry in entries]
+        headers = [STATE.sub("", entry.header) for entry in entries]  # "Older" says nothing of somebody's age.
         self.matcher = Matcher(question, [*texts, *leads, *headers], similarity)
         self._headers = self.matcher.rows(headers)
         numbers = np.array([n for _, n in found], dtype=int)
         self._alone = self.matcher.rows(texts)
         placed = np.maximum(self._alone, LEAD * self.matcher.rows(leads))
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
-        self.statements = [Candidate(*one, row) for one, row in zip(found, self.placed, strict=True)]
+        self.statements = [
+            Candidate(one, n, row, left[n] or not (is_dated or holds_on(one.said)))
+            for (one, n), row in zip(found, self.placed, strict=True)
+        ]
         self.weights = self._weigh(placed)
         other_rows, ranges = self._compare_rows()
         self.contradicted = [
@@ -116,6 +124,20 @@ class Evidence:
         ]
         self.values = self._measure(numbers, scores, ranges)
         self.agreement = np.eye(len(self.statements))
+
+    def _left_entries(self) -> list[bool]:
+        """Return which entries are of another version than the question names, or else than is in force."""
+        asked = self.question.text
+        left = [is_left(entry.title, asked) for entry in self.entries]
+        named = {
+            series_of(entry.title)
+            for entry, out in zip(self.entries, left, strict=True)
+            if not out and MARK.search(entry.title)
+        }
+        return [
+            out or (series_of(entry.title) in named and not names_edition(entry.title, asked))
+            for entry, out in zip(self.entries, left, strict=True)
+        ]
 
     def _stands_on(self, one: Candidate) -> bool:
         """Return whether a statement speaks of what the question is asked on: one of its names, or of no country.
@@ -307,7 +329,7 @@ class Evidence:
         """Return the rows of the statements that deserve a closer look, by their words alone."""
         weights = np.array([_FIRST_LOOK.get(name, 0.0) for name in FEATURES])
         promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed)
-        last = [out or self.left[one.entry] for out, one in zip(self.contradicted, self.statements, strict=True)]
+        last = [out or one.is_left for out, one in zip(self.contradicted, self.statements, strict=True)]
         return [int(row) for row in np.lexsort((-promise, last))[:limit]]
 
     def in_place(self, one: Candidate) -> str:
@@ -329,8 +351,11 @@ class Evidence:
             self.values[:, FEATURES.index("meaning_above")] = found - found.mean()
 
     def _agree(self, one: Candidate, other: Candidate) -> bool:
-        """Return whether two statements say the same: in the same words, or one figure where one is asked for."""
-        if one is other or repeats(one.text, other.text):
+        """Return whether two statements say the same: in the same words, or one figure where one is asked for.
+
+        What an older version says is no rival of what is in force.
+        """
+        if one is other or other.is_left > one.is_left or repeats(one.text, other.text):
             return True
         if not is_measured(self.question.wants) or one.block == other.block:
             return False
