@@ -76,7 +76,7 @@ class CalibratedConfidence:
         raises = level == "high" or (level == "medium" and bool(largest) and shifts[largest[0]] > 0)
         named = [name for name in largest if abs(shifts[name]) >= NOTABLE and (shifts[name] > 0) == raises][:NAMED]
         reasons = [WORDS[name][found[name] > self.model.factors[name].mean] for name in named]
-        if "best_similarity" not in found:
+        if found.keys().isdisjoint({"best_similarity", "match"}):
             reasons[1:] = [UNKNOWN_SCORES]
         return ". ".join([OPENINGS[level], *reasons])
 
@@ -98,25 +98,21 @@ _NEARLY = 0.001
 def features(state: Cited) -> dict[str, float]:
     """Return the features of an answer that are known; similarities and shares are between 0 and 1, `match` log odds.
 
-    Match scores come only from a model that selects statements; not every retriever gives similarities.
+    A model that selects statements tells itself how well they match, and has weighed the rest: similarities, terms and
+    length say nothing more of a quotation. Not every retriever gives similarities.
     """
+    if (probability := match_of(state["message"])) is not None:
+        bounded = min(1 - _NEARLY, max(_NEARLY, probability))
+        return {"match": math.log(bounded / (1 - bounded))}
     passages, matched = state["documents"], [one for one in state["citations"] if one["matched"]]
     headings = " ".join(f"{one['title']} {one['section'] or ''}" for one in matched)
     answer = without_markers(state)
     return {
-        **_match(match_of(state["message"])),
         **_similarity([passage["score"] for passage in passages]),
         **_words_found(passages),
         "question_in_answer": _held(readable(state), f"{answer} {headings}"),
         "answer_quality": answer_quality(answer),
     }
-
-
-def _match(probability: float | None) -> dict[str, float]:
-    if probability is None:
-        return {}
-    bounded = min(1 - _NEARLY, max(_NEARLY, probability))
-    return {"match": math.log(bounded / (1 - bounded))}
 
 
 def _similarity(scores: Sequence[float | None]) -> dict[str, float]:
