@@ -96,16 +96,26 @@ def support(
 
 
 def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
-    """Return where the passage says the sentence: word for word, if the quote is not too long, or as a restated row."""
-    text = evidence.text
-    for wanted in (sentence.strip(), sentence.strip(" .")):
+    """Return where the passage says the sentence: word for word, if not too long, or as a restated row or item."""
+    text, wholes = evidence.text, [sentence.strip(), sentence.strip(" .")]
+    verdict, _, rest = wholes[0].partition(", ")
+    if verdict.lower() in YES_OR_NO and (verdict.lower() == "no") == any(map(is_negation, tokens(rest))):
+        wholes += [rest, rest[:1].upper() + rest[1:]]  # "No, a licence is not accepted" quotes "A licence ..."
+    for wanted in wholes:
         start = text.find(wanted) if len(wanted) <= QUOTE_LIMIT else -1
         end = start + len(wanted)
         inside_a_word = text[max(0, start - 1) : start].isalnum() or text[end : end + 1].isalnum()
         if start >= 0 and not inside_a_word:
             return start, end
     said = letters(sentence)
-    return next(((row.start, row.end) for row in evidence.statements if row.cells and row.letters == said), None)
+    return next(((one.start, one.end) for one in evidence.statements if _restates(said, one)), None)
+
+
+def _restates(said: str, one: Statement) -> bool:
+    """Return whether letters are those of a row, or of an item with what announces it: "Not taken: cheques"."""
+    if one.cells:
+        return one.letters == said
+    return one.kind == "item" and said.endswith(one.letters) and letters(one.above) + one.letters == said
 
 
 def _read_cell(words: Sequence[Token], evidence: Evidence) -> tuple[Statement, bool] | None:

@@ -86,7 +86,8 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         return replace(best, score=ECHO * best.score)
     words = [word for word in everything if word.weight > 0]
     held = evidence.occurrences.keys() | evidence.heading
-    is_short = bool(asked.words) and len(words) < FEWEST_WORDS
+    quotes_all = best.score >= 1 and any(one.words.strip(" .") == best.quote.strip(" .") for one in evidence.statements)
+    is_short = bool(asked.words) and len(words) < FEWEST_WORDS and not quotes_all
     # The passage may speak of another country or carrier than the question, and the statement hide it.
     theirs, ours = asked.rivals.get(str(passage["metadata"].get("title")), (None, None))
     if (

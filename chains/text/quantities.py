@@ -94,6 +94,10 @@ _ABOUT: Final = re.compile(
     r"\b[^.;|\n]{0,24}|~\s*)$"
 )
 _OR_MORE: Final = re.compile(r"\s?(?:\+|(?:or|and) (?:more|over|above|longer|up|older|upwards))")
+_OR_LESS: Final = re.compile(r"\s?(?:or|and) (?:less|fewer|below|under|shorter|younger)\b")
+# "Up to 24 hours before arrival" names the last moment: an earlier one is farther from the arrival.
+_UNTIL: Final = re.compile(r"\b(?:up to|until|by|(?:no|not) later than)\s*$")
+_AHEAD: Final = re.compile(r"\s(?:before|prior to|ahead of|in advance)\b")
 _BEFORE: Final = re.compile(r"(?:([A-Z]{0,3}[$€£¥])\s?|\b([A-Z]{3}|RM|Rp)\.?\s?)$")
 _BEHIND: Final = re.compile(r"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>[A-Z]{3}\b|€)|°\s?(?P<degrees>[CF])\b)")
 _LABELS: Final = word_set(
@@ -210,7 +214,9 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
 
 def _bound(text: str, start: int, end: int) -> Bound:
     before = text[max(0, start - 40) : start].lower()
-    if _MOST.search(before):
+    if _UNTIL.search(before) and _AHEAD.match(text, end):
+        return "least"
+    if _MOST.search(before) or _OR_LESS.match(text, end):
         return "most"
     if _OR_MORE.match(text, end) or _LEAST.search(before):
         return "least"

@@ -10,11 +10,11 @@ from chains.text.tokens import Token, tokens
 
 
 def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]:
-    """Return for each row of a table 1 where its range holds a figure, -1 where another row's does, else 0.
+    """Return for each row of a table 1 where its ranges hold the most figures, -1 where another row's do, else 0.
 
     Only columns with ranges or bounds count, and only where one of their rows holds the figure.
     """
-    found = [0.0] * len(rows)
+    counts = [0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
         read = [quantities(row.cells[place].text) if place < len(row.cells) else () for row in rows]
         if not any(one.low < one.high or one.bound in {"most", "least"} for some in read for one in some):
@@ -22,9 +22,9 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
         name = tokens(next((row.columns[place] for row in rows if place < len(row.columns)), ""))
         for figure in wanted:
             holds = [any(_holds(one, figure, name) for one in some) for some in read]
-            if any(holds):
-                found = [1.0 if held else fit or -1.0 for fit, held in zip(found, holds, strict=True)]
-    return found
+            counts = [count + held for count, held in zip(counts, holds, strict=True)]
+    most = max(counts, default=0)
+    return [0.0 if not most else 1.0 if count == most else -1.0 for count in counts]
 
 
 _ONTO: Final = re.compile(r"\b(?:to|into|onto|towards)\W+(?:the )?$", re.IGNORECASE)

@@ -11,7 +11,9 @@ from chains.text.words import STOP_WORDS, stem, word_list
 Kind = Literal["number", "name", "word", "light", "stop"]
 
 WEIGHTS: Final[dict[Kind, float]] = {"number": 2.0, "name": 1.6, "word": 1.0, "light": 0.5, "stop": 0.0}
-INFLECTED_WEIGHT: Final = 0.6  # -ed, -ing and -ly: verbs and adverbs are what a paraphrase changes first.
+INFLECTED_WEIGHT: Final = (
+    0.6  # -ed, -ing and -ly that a stem loses: verbs and adverbs are what a paraphrase changes first.
+)
 
 _WORD: Final = re.compile(r"(?:[A-Z]\.){2,}|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:|>\n])[\s\"“”'‘(*_#\-]*$")
@@ -89,7 +91,8 @@ def classify(text: str, opens: bool) -> tuple[str, Kind, float]:
     kind: Kind = "light" if key in _LIGHT_STEMS else "word"
     if capital and not opens and plain not in MONTHS:
         kind = "name"
-    is_inflected = kind == "word" and plain.endswith(("ed", "ing", "ly"))
+    loses = plain.endswith(("ed", "ing", "ly")) and len(key) <= len(plain) - len("ly")
+    is_inflected = kind == "word" and (loses or plain.endswith("lly"))
     return key, kind, INFLECTED_WEIGHT if is_inflected else WEIGHTS[kind]
 
 

@@ -30,6 +30,20 @@ STOP_WORDS: Final = word_set("""
     """)
 """Words of grammar. A word in capitals that is one of these may still be a name."""
 
+_IRREGULAR: Final = {
+    form: verb
+    for verb, _, form in (
+        pair.partition(":")
+        for pair in word_list("""
+    begin:began begin:begun break:broke break:broken bring:brought build:built buy:bought catch:caught choose:chose
+    choose:chosen drink:drank drive:drove drive:driven eat:ate eat:eaten fall:fell fall:fallen feed:fed find:found
+    fly:flew fly:flown forget:forgot forget:forgotten freeze:froze freeze:frozen grow:grew grow:grown hide:hid
+    hide:hidden hold:held keep:kept lend:lent lose:lost meet:met pay:paid ring:rang ring:rung sell:sold send:sent
+    sleep:slept speak:spoke speak:spoken spend:spent steal:stole steal:stolen stick:stuck teach:taught
+    throw:threw throw:thrown understand:understood wear:wore wear:worn withdraw:withdrew withdraw:withdrawn write:wrote
+    write:written""")
+    )
+}
 _PLAIN: Final = re.compile(r"[^\W_]+")
 LONGEST_WORD: Final = 40
 _STEMMER: Final = snowballstemmer.stemmer("english")
@@ -38,9 +52,9 @@ _ONE_AT_A_TIME: Final = Lock()
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return the Snowball (Porter2) stem of a lower-case word."""
+    """Return the Snowball (Porter2) stem of a lower-case word; of an irregular verb that of its first form."""
     with _ONE_AT_A_TIME:  # The stemmer keeps the word it works on in itself.
-        return str(_STEMMER.stemWord(word[:LONGEST_WORD]))
+        return str(_STEMMER.stemWord(_IRREGULAR.get(word, word)[:LONGEST_WORD]))
 
 
 def plain_words(text: str) -> list[str]:

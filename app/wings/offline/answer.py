@@ -96,7 +96,9 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     quoted = compose(evidence, list(dict.fromkeys([*sides, *close])), most)
     word = verdict(first, evidence) if is_sure and not sides and not VERDICT.match(quoted) else ""
     if word and {verdict(one, evidence) for one in close} <= {word, ""}:
-        quoted = f"{word}, {quoted}"
+        opening = quoted.partition(" ")[0]
+        is_name = any(token.weight for token in tokens(opening)) or opening == "I"
+        quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
     return OfflineAnswer(quoted, probability, closest, unsure=not is_sure, given=is_sure)
 
 
@@ -161,7 +163,10 @@ def _items(one: Candidate, evidence: Evidence) -> list[str]:
     """Return the statement, or with it the rest of its list, or the rows of its table that say as much."""
     wants, kind = evidence.question.wants, one.statement.kind
     items = [other.said for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
-    if kind == "item" and wants & LISTED:
+    is_under = (
+        bool(one.statement.above) and not evidence.matcher.rows([one.text]).any()
+    )  # Only what stands above is asked.
+    if kind == "item" and (wants & LISTED or is_under):
         return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
     if kind == "row" and "list" in wants:
         reach = evidence.covered(evidence.matcher.rows(items))

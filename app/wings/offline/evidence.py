@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import GLOSSARY, MISTYPED, NAME_FLOOR, WORD_FLOOR, Matcher, Matrix, repeats
+from app.wings.offline.matching import GLOSSARY, MISTYPED, NAME_FLOOR, WORD_FLOOR, Matcher, Matrix, repeats, words_of
 from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
@@ -119,6 +119,7 @@ class Evidence:
             or bool(fit < 0)
             or is_worked(one.statement, entries[one.entry].section)
             or self._is_of_another(one)
+            or self._only_names(one.statement)
             or not self._stands_on(one)
             for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
@@ -158,6 +159,11 @@ class Evidence:
     def _names_country(self, one: Candidate) -> bool:
         """Return whether a statement, or what stands over it, names a country."""
         return names_country(f"{self.entries[one.entry].header} {one.statement.announced} {one.text}")
+
+    def _only_names(self, one: Statement) -> bool:
+        """Return whether an item only names something, below words that the question does not ask about."""
+        asked = {term.key for term in self.question.terms}
+        return one.kind == "item" and one.is_label and asked.isdisjoint(words_of(one.lead).keys)
 
     def _is_of_another(self, one: Candidate) -> bool:
         """Return whether a statement is of another country, or has another figure of a measure, than the question."""
@@ -291,8 +297,10 @@ class Evidence:
         weights, named = self.weights, np.array([term.carries or term.fixed for term in self.question.terms])
         keys = [f"{row.group} {row.cells[0].text}" for row in rows]
         held, columns = self.matcher.rows(keys), self.matcher.rows([" ".join(rows[0].columns)])[0]
-        holds = np.where(held.max(axis=0, initial=0.0) >= 1.0, held >= 1.0, held >= FIXED)  # "west" is no "east".
-        tells = ~holds.all(axis=0) & (columns < FIXED) & named
+        is_exact = held.max(axis=0, initial=0.0) >= 1.0
+        holds = np.where(is_exact, held >= 1.0, held >= FIXED)  # "west" is no "east".
+        asks = np.array([term.asks for term in self.question.terms])
+        tells = ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
         telling = np.where(holds, held, 0.0).max(axis=0) * tells
         lacked = np.maximum(0.0, telling - alone) @ weights
         others = lacked > lacked.min(initial=np.inf) + 1e-6

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from app.wings.offline.question import Question, join_initials
 from chains.ports import WordSimilarity
-from chains.text.tokens import MONTHS, fold, tokens
+from chains.text.tokens import MONTHS, Token, fold, tokens
 from chains.text.words import one_error_away, stem, word_list
 
 GLOSSARY: Final = re.compile(r"glossary|abbreviation|acronym|short form|key terms|definitions", re.IGNORECASE)
 DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
 _SOME_DAYS: Final = re.compile(rf"\b({'|'.join(DAYS)})s? ?(?:to|until|through|-|\u2013) ?({'|'.join(DAYS)})", re.I)
+_HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
+_PARTS: Final = frozenset({",", ";", ":", ".", ")", "–", "|"})
 SAME: Final = 0.6
 """The share of the words of two texts from which one repeats the other."""
 
@@ -47,15 +49,25 @@ class Words(NamedTuple):
 @lru_cache(maxsize=1 << 12)
 def words_of(text: str) -> Words:
     """Return the words of a text."""
-    found = tokens(join_initials(text))
+    text = join_initials(text)
+    found = tokens(text)
     keys = {token.key: fold(token.text) for token in found if token.weight}
+    for hyphened in _HYPHENED.findall(text) if "-" in text else ():  # Many write "checkin".
+        word = fold(hyphened.replace("-", ""))
+        keys[stem(word)] = word
     for first, last in _SOME_DAYS.findall(text.lower()) if "day" in text.lower() else ():
         places = (DAYS.index(first), DAYS.index(last))
         keys |= {stem(day): day for day in DAYS[min(places) : max(places) + 1]}
     short = frozenset(word for word in keys.values() if 1 < len(word) <= LONGEST_ACRONYM)
     runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.
-    initials = ("".join(token.text[0].lower() if token.text[0].isalpha() else " " for token in run) for run in runs)
+    initials = ("".join(_initial(token, text) for token in run) for run in runs)
     return Words(keys, short, "\n".join(initials))
+
+
+def _initial(token: Token, text: str) -> str:
+    """Return the initial of a word; behind a comma or a figure another abbreviation begins."""
+    parted = text[max(0, token.start - 2) : token.start].strip(" \n-&'\"(")
+    return f"{' ' if parted in _PARTS else ''}{token.text[0].lower() if token.text[0].isalpha() else ' '}"
 
 
 def repeats(text: str, other: str) -> bool:

@@ -1,7 +1,7 @@
 """Split the context of a prompt into its entries, each with the statements that may be quoted from it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chains.text.statements import Statement, read_statements
@@ -20,6 +20,9 @@ _SUPPOSES: Final = re.compile(
 _FIGURE: Final = re.compile(r"\d")
 _ARITHMETIC: Final = re.compile(
     r"\d[^=\n]{0,60}?[-+x*/\u00d7\u00f7\u2212][^=\n]{0,60}=\s?\W{0,4}(?:[A-Z]{1,3}\W?)?\d", re.IGNORECASE
+)
+_CONTENTS: Final = re.compile(
+    r"\W*(?:table of )?(?:contents|index|related|see also|navigation|menu|links|tags)\b", re.I
 )
 SHORTEST: Final = 2
 
@@ -67,8 +70,14 @@ def _entry(header: str, text: str) -> Entry:
     numbered, read = _HEADER.match(header), read_statements(text)
     number, place = numbered.groups() if numbered else (None, None)
     path = (place or header.strip("[]")).split(" > ")
-    statements = tuple(one for one in read if _is_quotable(one, is_last=one is read[-1]))
-    return Entry(header, text, number or header, path[0], path[-1], statements)
+    statements = (_below(one, path[-1]) for one in read if _is_quotable(one, is_last=one is read[-1]))
+    return Entry(header, text, number or header, path[0], path[-1], tuple(statements))
+
+
+def _below(statement: Statement, section: str) -> Statement:
+    """Return a statement; what only names something says it of the heading: "Where dogs may not go: the pool"."""
+    is_bare = statement.kind == "item" and statement.is_label and not statement.lead
+    return replace(statement, lead=statement.above or section) if is_bare else statement
 
 
 def is_worked(statement: Statement, section: str) -> bool:
@@ -84,7 +93,9 @@ def _is_quotable(statement: Statement, *, is_last: bool) -> bool:
     said, kind = statement.said, statement.kind
     if kind not in {"sentence", "item", "row"} or not statement.is_whole or _PROVENANCE.match(said):
         return False
-    if (statement.is_label and not statement.lead) or (kind == "item" and _LINKED.match(statement.words.strip("*_ "))):
+    if kind == "item" and (_LINKED.match(statement.words.strip("*_ ")) or _CONTENTS.match(statement.above)):
+        return False
+    if statement.is_label and not statement.lead and kind != "item":
         return False
     breaks_off = is_last and said[-1] not in ".!?)\"'\u201d\u3002" and ": " not in said[:60]
     return kind != "sentence" or (len(_WORDS.findall(said)) >= SHORTEST and not breaks_off)

@@ -60,7 +60,7 @@ def test_text_without_capitals_is_quoted_by_its_sentences():
 def test_word_with_a_typing_error_meets_the_word():
     entry = "[Guide > Halal]\nA halal certificate is required for cosmetics. Other goods need a label."
     answer = ask("Is a halal certifcate required for cosmetcs?", entry)
-    assert answer == "Yes, A halal certificate is required for cosmetics. [Guide > Halal]"
+    assert answer == "Yes, a halal certificate is required for cosmetics. [Guide > Halal]"
 
 
 def test_label_that_asks_the_same_question_leads_to_its_answer():
