@@ -207,10 +207,12 @@ def numbered_text(
     With `doubts` a marker also says that its source does not support the sentence, or contradicts it.
     """
     for citation in sorted(citations, key=lambda citation: citation["start"], reverse=True):
+        if citation["number"] is None and (citation["matched"] or citation["attributed"]):
+            continue  # The place of an attributed citation without a number is a whole sentence.
         start, end = citation["start"], citation["end"]
-        if _is_marker(citation):
-            marker = _marker(citation, numbers or {}, doubts=doubts)
-            text = text[:start] + (f"[{marker}]" if _in_brackets(text[start:end]) else marker) + text[end:]
+        in_brackets = not text[start:end][:1].isalnum() and not text[start:end][-1:].isalnum()
+        marker = _marker(citation, numbers or {}, doubts=doubts)
+        text = text[:start] + (f"[{marker}]" if in_brackets else marker) + text[end:]
     return text
 
 
@@ -264,11 +266,6 @@ def _advising(audience: Audience | None, handled: tuple[type[Exception], ...]) -
         raise ToolException(advice_on(error)) from error
 
 
-def _is_marker(citation: Citation) -> bool:
-    # The place of an attributed citation without a number is a whole sentence.
-    return citation["number"] is not None or not (citation["matched"] or citation["attributed"])
-
-
 def _marker(citation: Citation, numbers: Mapping[int, int], *, doubts: bool) -> str:
     if citation["contradicted"] and doubts:
         return CONTRADICTED
@@ -276,10 +273,6 @@ def _marker(citation: Citation, numbers: Mapping[int, int], *, doubts: bool) -> 
         return UNVERIFIED
     number = numbers.get(citation["number"], citation["number"])
     return f"{number}, {UNSUPPORTED}" if doubts and citation["support"] < LEAST_SUPPORT else str(number)
-
-
-def _in_brackets(marker: str) -> bool:
-    return not marker[:1].isalnum() and not marker[-1:].isalnum()
 
 
 def _explain(error: ValidationError | Any) -> str:

@@ -169,6 +169,8 @@ def _events(body: dict[str, Any], reply: Reply) -> Iterator[dict[str, Any]]:
         yield common | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     last = common | {"choices": [{"index": 0, "delta": {}, "finish_reason": _finish(reply)}]}
     yield last | {"x_groq": {"id": "req_1", "usage": _usage(body, reply)}}
+    if (body.get("stream_options") or {}).get("include_usage"):
+        yield common | {"choices": [], "usage": _usage(body, reply)}
 
 
 class WordEmbeddings(Embeddings):

@@ -32,6 +32,6 @@ def identity(model: BaseChatModel) -> dict[str, Any]:
     return {"type": model._llm_type, **model._identifying_params}
 
 
-def tracing_parameters(model: BaseChatModel, stop: list[str] | None, **options: Any) -> Any:
+def tracing_parameters(model: BaseChatModel, stop: list[str] | None, /, **options: Any) -> Any:
     """Return what traces tell of the model."""
     return model._get_ls_params(stop=stop, **options)

@@ -94,6 +94,10 @@ class ValidatedModel(BaseChatModel):
 
     vendor: ClassVar[ModuleType]
 
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        return False  # LangChain loads no classes but those of its own packages.
+
     async def aclose(self) -> None:
         """Close the connections to the provider; the model cannot be called any more."""
         model = cast("Any", self)  # Both vendors' classes keep the clients under these names.
