@@ -22,6 +22,8 @@ HEAD_CHARACTERS: Final = 1500  # Where a document says of itself what it replace
 VALID_FROM, VALID_UNTIL, REPLACES, SUPERSEDED, VERSION = (
     *("valid_from", "valid_until", "replaces", "superseded", "version"),
 )
+LABELS: Final = "title_labels"
+"""What tells a document of the index from others, in the metadata of a passage that was found."""
 OLDER, NOT_IN_FORCE, NOT_YET = "older version", "not in force", "not yet in force"
 MARK: Final = re.compile(rf"\((?:[^()]*, )?(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\)")
 STATE: Final = re.compile(rf"\b(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\b")
@@ -172,31 +174,53 @@ def _names(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield file
 
 
+def told_apart(documents: Sequence[Mapping[str, Any]], today: int | None = None) -> dict[str, list[str]]:
+    """Return by its id what stands behind the title of a document: what tells it from others, and that it is older.
+
+    Two documents of one title and no version are told apart by their dates, or by their ids. A document whose title
+    says all is left out.
+    """
+    now = today or datetime.now(UTC).toordinal()
+    old = replaced(documents, now)
+    newest = set(old.values())
+    titles = [letters(str(one.get("title") or "")) for one in documents]
+    shared = Counter(titles)
+    told = Counter((title, label) for title, one in zip(titles, documents, strict=True) for label in set(_labels(one)))
+    found: dict[str, list[str]] = {}
+    for place, (title, one) in enumerate(zip(titles, documents, strict=True)):
+        id_, labels = str(one.get("doc_id") or ""), list[str]()
+        if shared[title] > 1 or (place in newest and not edition_of(str(one.get("title") or ""))):
+            unique = [label for label in _labels(one) if told[title, label] == 1]
+            labels += unique[:1] or [id_] * (shared[title] > 1 and bool(one.get("file_path")))
+        if place in old:
+            labels.append(NOT_YET if _starts(one) > now else NOT_IN_FORCE if old[place] is None else OLDER)
+        if title and id_ and labels:
+            found[id_] = labels
+    return found
+
+
+def with_labels(title: str, labels: Sequence[str]) -> str:
+    """Return a title with what tells its document from others behind it."""
+    return f"{title} ({', '.join(labels)})" if labels else title
+
+
 def in_force_first(passages: Sequence[Passage], question: str, today: int | None = None) -> list[Passage]:
     """Return the passages with titles that tell their documents apart; those of older versions stand last, and say so.
 
-    A version that the question names keeps its place. Two documents of one title and no version are told apart by
-    their dates, or by their ids; a passage whose newer form is among the passages is of the older version.
+    What tells them apart is in the metadata of a passage where the whole index was looked at; else these passages tell.
+    A version that the question names keeps its place. A passage whose newer form is among the passages is of the older
+    version.
     """
-    now = today or datetime.now(UTC).toordinal()
-    first = {_id(one): one["metadata"] for one in reversed(passages) if _id(one)}
-    ids, documents = list(first), list(first.values())
-    old = {ids[place]: newer for place, newer in replaced(documents, now).items()}
-    newest = {ids[place] for place in old.values() if place is not None}
-    shared = Counter(letters(str(metadata.get("title"))) for metadata in documents)
-    told = Counter((letters(str(one.get("title"))), label) for one in documents for label in set(_labels(one)))
+    first = {_id(one): one["metadata"] for one in reversed(passages)}
+    here = told_apart(list(first.values()), today)
     result = []
     for one in passages:
-        metadata, id_, title = one["metadata"], _id(one), str(one["metadata"].get("title") or "")
-        labels = []
-        if shared[letters(title)] > 1 or (id_ in newest and not edition_of(title)):
-            unique = [label for label in _labels(metadata) if told[letters(title), label] == 1]
-            labels += unique[:1] or [id_] * (shared[letters(title)] > 1 and bool(metadata.get("file_path")))
-        if id_ in old or any(_is_rewritten(one, other) for other in passages):
-            is_alone = id_ in old and old[id_] is None
-            labels.append(NOT_YET if _starts(metadata) > now else NOT_IN_FORCE if is_alone else OLDER)
-        named = f"{title} ({', '.join(labels)})" if title and labels and id_ else title
-        result.append({**one, "metadata": {**metadata, "title": named}} if named != title else one)
+        metadata, title = dict(one["metadata"]), str(one["metadata"].get("title") or "")
+        labels = metadata.pop(LABELS, here.get(_id(one), []))
+        is_marked = bool(labels and STATE.fullmatch(labels[-1]))
+        is_rewritten = not is_marked and bool(_id(one)) and any(_is_rewritten(one, other) for other in passages)
+        named = with_labels(title, [*labels, *[OLDER] * is_rewritten])
+        result.append(Passage(**{**one, "metadata": metadata | ({"title": named} if title else {})}))
     return sorted(result, key=lambda one: is_left(str(one["metadata"].get("title")), question))
 
 

@@ -1,11 +1,12 @@
 """Read the index by document: the list, the text, the pages of PDF files."""
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 
@@ -14,11 +15,13 @@ from app.wiring.storage import IndexReader
 from chains.audience import INTERNAL, Audience, audience_of, caller_audience
 from chains.ingestion.source_records import Source
 from chains.library import Entry, describe
+from chains.versions import told_apart, with_labels
 
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage, PdfPages
     from app.ledger.passages import Passages
 
+MOST_COMPARED = 5000  # Documents; of more the passages that were found tell which versions there are.
 UPLOAD_CATEGORIES = ("regulatory", "carrier", "reference", INTERNAL)
 
 
@@ -28,15 +31,29 @@ PAGE_TIMEOUT_S, PAGE_MEMORY_MB = 10, 1024
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The documents of one version of the index by id, ordered by category and title, and their recorded sources."""
+    """The documents of one version of the index by id, ordered by category and title, and their recorded sources.
+
+    `metadata` is that of the first passage of each.
+    """
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
+    metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def labels(self) -> Mapping[str, Sequence[str]]:
+        """Return by its id what stands behind the title of a document, on this day: which version it is."""
+        return told_apart(list(self.metadata.values()))
+
+    def title(self, doc_id: str) -> str:
+        """Return the title of a document with what tells it from others of the same title."""
+        return with_labels(self.entries[doc_id].title, self.labels.get(doc_id, ()))
 
     def public(self) -> "Catalogue":
         """Return the public documents alone."""
         entries = {doc_id: entry for doc_id, entry in self.entries.items() if entry.allows("public")}
-        return Catalogue(entries, {doc_id: self.sources[doc_id] for doc_id in entries if doc_id in self.sources})
+        sources = {doc_id: self.sources[doc_id] for doc_id in entries if doc_id in self.sources}
+        return Catalogue(entries, sources, {doc_id: self.metadata[doc_id] for doc_id in entries})
 
 
 @dataclass
@@ -47,7 +64,8 @@ class Library:
     index: IndexReader
     sample: Path
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _listed: "tuple[Passages, dict[Audience, Catalogue]] | None" = field(default=None, init=False)
+    _large: "Passages | None" = field(default=None, init=False)
+    _listed: "tuple[Passages, date, dict[Audience, Catalogue]] | None" = field(default=None, init=False)
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
         """Return the current documents of the index that an audience may see; by default the caller's.
@@ -55,12 +73,20 @@ class Library:
         Raises:
             VectorStoreError: it cannot be read.
         """
-        current = self.index.current()
+        current, today = self.index.current(), datetime.now(UTC).date()
         with self._lock:
-            if self._listed is None or self._listed[0] is not current:
+            if self._listed is None or self._listed[0] is not current or self._listed[1] != today:
                 everything = catalogue_of(current, self.settings.link_hosts)
-                self._listed = current, {"internal": everything, "public": everything.public()}
-            return self._listed[1][audience or caller_audience()]
+                self._listed = current, today, {"internal": everything, "public": everything.public()}
+            return self._listed[2][audience or caller_audience()]
+
+    def labels(self, audience: Audience) -> Mapping[str, Sequence[str]] | None:
+        """Return what stands behind the titles of documents; None where there are too many of them for a question."""
+        current = self.index.current()
+        is_listed = self._listed is not None and self._listed[0] is current
+        if not is_listed and self._large is not current and len(current.sources()) > MOST_COMPARED:
+            self._large = current
+        return None if self._large is current else self.catalogue(audience).labels
 
     def find(self, doc_id: str) -> Entry | None:
         """Return a document; None if it is unknown or the caller may not see it."""
@@ -135,6 +161,7 @@ def catalogue_of(index: "Passages", hosts: Collection[str] = ()) -> Catalogue:
     chunks = chunks_by_id(index, [id_ for one in held for id_ in (one.first, one.last)])
     times = index.sources()
     sources = {source.doc_id: source for source in times}
+    firsts = {one.doc_id: one.first for one in held}
     entries = [
         describe(
             chunks[one.first],
@@ -147,7 +174,8 @@ def catalogue_of(index: "Passages", hosts: Collection[str] = ()) -> Catalogue:
         if one.first in chunks and one.last in chunks
     ]
     entries.sort(key=lambda entry: (entry.category, entry.title.casefold(), entry.doc_id))
-    return Catalogue({entry.doc_id: entry for entry in entries}, sources)
+    metadata = {entry.doc_id: chunks[firsts[entry.doc_id]].metadata for entry in entries}
+    return Catalogue({entry.doc_id: entry for entry in entries}, sources, metadata)
 
 
 def chunks_by_id(index: "Passages", ids: list[str]) -> dict[str, Document]:

@@ -16,7 +16,7 @@ from chains.state import Citation, Passage
 from chains.text.letters import one_line
 from chains.text.quantities import Quantity
 from chains.text.tokens import tokens
-from chains.versions import MARK, is_in_force, series_of
+from chains.versions import is_in_force, series_of
 
 FEWEST_SHARED: Final = 2
 SPECIFIC: Final = 4  # So many words in common say what a claim is about without a heading.
@@ -220,5 +220,5 @@ def _is_repeated_in(said: set[str], claim: Claim) -> bool:
 
 
 def _with_title(claim: Claim, passage: Passage) -> str:
-    title = MARK.sub("", one_line(passage["metadata"].get("title") or "")).strip()
+    title = one_line(passage["metadata"].get("title") or "")
     return f"{claim.written} ({title[:LONGEST_TITLE]})" if title else claim.written

@@ -1,7 +1,7 @@
 """The base class of the strategies: limits, filters read from a call's config, scores and ranks."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from chains.ports import ChunkStore
 from chains.question import check_fields
 from chains.retrieval.filters import Condition, FieldIndex, conditions_of
 from chains.source_urls import with_hosts
+from chains.versions import LABELS
 
 FILTER_SPECS = [
     ConfigurableFieldSpec(
@@ -179,20 +180,29 @@ def _options(given: dict[str, Any], config: RunnableConfig | None) -> dict[str, 
 
 
 class CurrentRetriever(ChunkRetriever):
-    """Asks the retriever that `current` returns, which is the one over the index as it is now."""
+    """Asks the retriever that `current` returns, which is the one over the index as it is now.
+
+    `labels` returns by its id what tells a document from others of the index that an audience may see; None where that
+    is not known.
+    """
 
     current: SkipValidation[Callable[[], ChunkRetriever]]
+    labels: SkipValidation[Callable[[Audience], Mapping[str, Sequence[str]] | None]]
 
     def find(self, query: str, **options: Any) -> list[Document]:
         """Return what the current retriever finds; an index that was replaced meanwhile is asked again, once."""
         retriever = self.current()
         try:
-            return retriever.find(query, **options)
+            found = retriever.find(query, **options)
         except VectorStoreError:
             renewed = self.current()
             if renewed is retriever:
                 raise
-        return renewed.find(query, **options)
+            found = renewed.find(query, **options)
+        labels = self.labels(options["filters"].audience) if found else None
+        if labels is None:
+            return found
+        return [with_metadata(one, {LABELS: list(labels.get(str(one.metadata["doc_id"]), ()))}) for one in found]
 
 
 def fetched(store: ChunkStore, found: Mapping[str, Mapping[str, float]]) -> list[Document]:

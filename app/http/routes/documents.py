@@ -5,7 +5,7 @@ In a document the quoted words are marked; a page is a picture, and the boxes of
 
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
@@ -152,11 +152,12 @@ def list_documents(
     key: Callable[[Entry], Any] = orders[sort]  # What is alike in it stays in the order of categories and titles.
     chosen = sorted((entry for entry in hits if category in {"", entry.category}), key=key)
     titles = Counter(entry.title for entry in entries)
+    shared = {entry.doc_id for entry in entries if titles[entry.title] > 1}
     listed = [_listed(library, entry, identity) for entry in chosen[offset : offset + limit]]
     if is_staff:
         for document_ in listed:
             document_.used = None if uses is None else uses.get(document_.doc_id, 0)
-            document_.warnings = list(_warnings(document_, titles))
+            document_.warnings = list(_warnings(document_, shared))
     may_add = identity.may(Scope.INGEST) and services.answerer.remote is None
     return DocumentList(
         total=len(chosen),
@@ -177,16 +178,17 @@ def list_documents(
 
 
 def _listed(library: Library, entry: Entry, identity: Identity) -> ListedDocument:
-    source = library.catalogue().sources.get(entry.doc_id)
+    catalogue = library.catalogue()
+    source = catalogue.sources.get(entry.doc_id)
     return ListedDocument(
-        **asdict(entry),
+        **asdict(entry) | {"title": catalogue.title(entry.doc_id)},
         removable=identity.may(Scope.INGEST),
         uploaded=source is not None and library.is_uploaded(source),
         sample=source is not None and library.is_sample(source),
     )
 
 
-def _warnings(listed: ListedDocument, titles: Mapping[str, int]) -> Iterable[Warning]:
+def _warnings(listed: ListedDocument, shared: Collection[str]) -> Iterable[Warning]:
     try:
         updated = date.fromisoformat(listed.last_updated[:10])
     except ValueError:
@@ -194,7 +196,7 @@ def _warnings(listed: ListedDocument, titles: Mapping[str, int]) -> Iterable[War
     else:
         if datetime.now(UTC).date() - updated > OLD:
             yield "old"
-    if titles[listed.title] > 1:
+    if listed.doc_id in shared:
         yield "same_title"
 
 
@@ -218,7 +220,9 @@ def read_document(
         raise HTTPException(404, UNKNOWN)
     found = _find(chunks, wanted)
     shown = around(chunks, found.start if found else 0)
-    html, marked = document.render(parts_of(shown), entry.kind, found, title=entry.title, language=language_of(request))
+    html, marked = document.render(
+        parts_of(shown), entry.kind, found, title=library.catalogue().title(doc_id), language=language_of(request)
+    )
     read = ReadDocument(
         **_listed(library, entry, identity).model_dump(),
         html=html,

@@ -242,12 +242,13 @@ def listed(library: Library, config: RunnableConfig, cursor: str | None) -> type
     if not _CURSOR.fullmatch(cursor or "0"):
         raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="This cursor is not known; list anew."))
     first = int(cursor or "0")
-    entries = list(library.catalogue(audience_in(config)).entries.values())
+    catalogue = library.catalogue(audience_in(config))
+    entries = list(catalogue.entries.values())
     resources = [
         types.Resource(
             uri=AnyUrl(_address(entry.doc_id) or ""),
             name=entry.doc_id,
-            title=entry.title,
+            title=catalogue.title(entry.doc_id),
             description=", ".join(
                 filter(None, (entry.category, entry.organisation, entry.jurisdiction, entry.last_updated))
             )
