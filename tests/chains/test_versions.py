@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from chains.state import Passage
-from chains.versions import in_force_first, is_left, replaced, series_of, stated
+from chains.versions import holds_on, in_force_first, is_left, replaced, series_of, stated
 
 TODAY = date(2026, 1, 31).toordinal()
 
@@ -30,6 +30,9 @@ def titles(*passages: Passage, question: str = "What is the fee?") -> list[str]:
         ("Price list March 2025", "Price list November 2025"),
         ("Price list, edition 2", "Price list, edition 3"),
         ("Price list 2024-01-31", "Price list 2024-02-01"),
+        ("Weld plan Rev. B", "Weld plan Rev. C"),
+        ("Staff handbook, 2nd edition", "Staff handbook, 10th edition"),
+        ("Lift passes winter 2024/25", "Lift passes winter 2025/26"),
     ],
 )
 def test_the_later_edition_of_a_title_is_in_force(older, newer):
@@ -61,6 +64,21 @@ def test_what_a_document_says_it_replaces_is_older_whatever_its_title():
     assert replaced(documents, TODAY) == {0: 1}
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ({"version": "1.9"}, {"version": "1.10"}),
+        ({"valid_from": "1 September 2023"}, {"valid_from": "1 September 2025"}),
+        ({"file_path": "archive/fees.md"}, {"file_path": "current/fees.md"}),
+        ({"file_path": "fees_v1.txt"}, {"file_path": "fees_v2.txt"}),
+        ({"valid_until": "31 December 2025"}, {}),
+        ({"file_path": "hr-07.md"}, {"title": "Working time", "replaces": "HR-07"}),
+    ],
+)
+def test_documents_of_one_title_are_versions_by_what_they_and_their_files_say(older, newer):
+    assert replaced([document("Fees") | newer, document("Fees") | older], TODAY).keys() == {1}
+
+
 def test_a_version_that_begins_later_is_not_in_force_yet():
     documents = [document("Fees 2026", valid_from="1 March 2026"), document("Fees 2025"), document("Fees 2024")]
     assert replaced(documents, TODAY) == {0: 1, 2: 1}
@@ -74,6 +92,7 @@ def test_the_version_that_a_question_names_keeps_its_place():
     found = titles(passage("Fees 2023"), passage("Fees 2025"), question="What was the fee in 2023?")
     assert found == ["Fees 2023 (older version)", "Fees 2025"]
     assert not is_left(found[0], "What was the fee in 2023?")
+    assert not is_left("Fees (2023-09-01, older version)", "What was the fee in September 2023?")
     assert is_left(found[0], "What is the fee?")
 
 
@@ -104,11 +123,27 @@ def test_documents_without_an_id_stay_as_they_are():
         ("Valid from 1 May 2025 – revision 7", {"valid_from": "1 May 2025"}),
         ("This guide has been superseded by the new one.", {"superseded": "true"}),
         ("Status: draft", {"superseded": "true"}),
+        ("Repealed on 1 March 2024.", {"superseded": "true"}),
+        ("This notice takes effect on 1.7.2025.", {"valid_from": "2025-07-01"}),
+        ("Valid until 31 December 2024.", {"valid_until": "31 December 2024"}),
+        ("| Version | Valid from |\n|---|---|\n| 2.0 | 2024-02-01 |", {"version": "2.0", "valid_from": "2024-02-01"}),
         ("The fee is effective from the gate onwards.\nA crane replaces the ramp.", {}),
     ],
 )
 def test_the_first_lines_say_which_version_a_document_is(text, says):
     assert stated(text) == says
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("From 1 March 2026 paper is collected on Thursdays.", False),
+        ("Paper is collected on Mondays until 31 December 2025.", False),
+        ("Since 2020 paper is collected on Mondays.", True),
+    ],
+)
+def test_a_statement_of_another_day_does_not_hold_today(text, holds):
+    assert holds_on(text, TODAY) == holds
 
 
 def test_a_year_alone_is_no_series():

@@ -148,3 +148,13 @@ def test_the_scope_file_is_no_knowledge():
 
     assert [file for file in found.files if "scope" in file.path.name] == []
     assert [problem.path for problem in found.skipped if "scope" in problem.path] == [SCOPE_FILE]
+
+
+def test_a_question_with_a_code_of_the_documents_is_not_declined(tmp_path):
+    found = services(chroma_path=tmp_path / "store")
+    scope = SCOPE.replace("- Where is it?", "- Where is K7?\n      - Where is K1?")
+    found.index.ingest([folder(tmp_path / "docs", scope=scope, title="Form K1")])
+    gate = found.answerer.scope
+    assert gate is not None
+    assert gate.invoke(Searching(question="Where is K1?")) is None
+    assert gate.invoke(Searching(question="Where is K7?")) == REDIRECT

@@ -1,0 +1,45 @@
+"""Versions of one title are told by the whole index, also where a question finds only one of them."""
+
+from pathlib import Path
+
+import pytest
+
+from app.wiring import Service
+from benchmarks.offline import offline
+from chains.state import Question
+
+HANDBOOKS = {
+    "public/allowances.md": "# Allowances 2023\n\nThe bicycle allowance is 30 euro a month.\n",
+    "public/allowances_new.md": "# Allowances 2025\n\nThe train allowance is 90 euro a month.\n",
+    "public/fees.md": "# Fees\n\nA day ticket costs 4 euro.\n",
+    "internal/fees.md": "---\naudience: internal\n---\n# Fees\n\nThe staff canteen costs 3 euro.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    folder: Path = tmp_path_factory.mktemp("handbooks")
+    for name, text in HANDBOOKS.items():
+        (folder / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "docs" / name).write_text(text)
+    return offline(folder, folder / "docs")
+
+
+def cited(service: Service, question: str, audience: str = "internal") -> list[str | None]:
+    config = {"configurable": {"audience": audience}}
+    return [one["title"] for one in service.chain.invoke(Question(question=question, top_k=1), config)["citations"]]
+
+
+def test_an_older_version_says_so_where_the_version_in_force_is_silent(service):
+    assert cited(service, "What is the bicycle allowance?") == ["Allowances 2023 (older version)"]
+
+
+def test_titles_are_told_apart_by_the_documents_that_the_asker_may_see(service):
+    assert cited(service, "What does a day ticket cost?") == ["Fees (public_fees)"]
+    assert cited(service, "What does a day ticket cost?", "public") == ["Fees"]
+
+
+def test_the_list_of_documents_has_the_titles_that_answers_cite(service):
+    catalogue = service.index.library.catalogue("internal")
+    assert catalogue.title("public_allowances") == "Allowances 2023 (older version)"
+    assert service.index.library.catalogue("public").title("public_fees") == "Fees"
