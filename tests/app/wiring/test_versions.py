@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 
 from app.wiring import Service
 from benchmarks.offline import offline
@@ -26,7 +27,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
 
 
 def cited(service: Service, question: str, audience: str = "internal") -> list[str | None]:
-    config = {"configurable": {"audience": audience}}
+    config = RunnableConfig(configurable={"audience": audience})
     return [one["title"] for one in service.chain.invoke(Question(question=question, top_k=1), config)["citations"]]
 
 
