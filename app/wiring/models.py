@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from app.adapters.embeddings.onnx.words import WordVectors
     from app.adapters.retrieval import RemoteRetriever
     from app.ledger.passages import Passages
-    from app.wiring.library import Library
 
 
 # For the embedding and the retrieval service.
@@ -131,9 +130,10 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
     return RemoteRetriever(service=service, **_limits(settings))
 
 
-def current_retriever(settings: Settings, library: "Library", model: Callable[[], BaseChatModel]) -> CurrentRetriever:
-    """Return the retriever that RETRIEVER_TYPE names, over the current index."""
-    index = library.index.current
+def current_retriever(
+    settings: Settings, index: "Callable[[], Passages]", model: Callable[[], BaseChatModel], **options: Any
+) -> CurrentRetriever:
+    """Return the retriever that RETRIEVER_TYPE names, over the current index; the options are fields of it."""
 
     @lru_cache(maxsize=1)
     def over(passages: "Passages") -> ChunkRetriever:
@@ -142,7 +142,7 @@ def current_retriever(settings: Settings, library: "Library", model: Callable[[]
     first = over(index())
     limits = {**_limits(settings), "executor": first.executor}
     # A trace names the strategy.
-    return CurrentRetriever(current=lambda: over(index()), labels=library.labels, name=first.get_name(), **limits)
+    return CurrentRetriever(current=lambda: over(index()), name=first.get_name(), **limits, **options)
 
 
 def retriever_of(
