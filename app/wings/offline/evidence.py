@@ -221,6 +221,8 @@ class Evidence:
         for one, row in zip(self.statements, placed, strict=True):
             held[one.entry] = np.maximum(held[one.entry], row)
         count = (held >= LEAD).sum(axis=0)
+        asks = np.array([term.asks for term in self.question.terms], dtype=bool)
+        count = np.where(asks & (count == 0), len(self.entries), count)  # "time" of "closing time", which none repeats.
         carried = np.array([term.weight for term in self.question.terms])
         return np.asarray(carried * (_LEAST_RARITY + np.log((len(self.entries) + 1) / (count + 0.5))))
 
@@ -281,7 +283,10 @@ class Evidence:
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
             found = zip(ranged(rows, self.question.quantities), counted(rows, self.question.text), strict=True)
-            ranges[places] = [fit or other for fit, other in found]
+            reached = crossed(rows, self.question.text)
+            ranges[places] = [
+                float(row is reached) or fit or other for row, (fit, other) in zip(rows, found, strict=True)
+            ]
             for at, is_other in zip(places, self._other_rows(rows, self._alone[places]), strict=True):
                 others[at] = bool(is_other)
         return others, ranges
