@@ -8,6 +8,7 @@ import re
 
 from app.wings.safety.injection.classifier import class_of
 from app.wings.safety.injection.patterns import ENGLISH_ORDERS, Phrase
+from chains.text.words import word_set
 
 # Of a prompt or of rules that are "yours" only a model is asked.
 MODELS_BY_NATURE = frozenset({"reveal", "persona"})
@@ -29,141 +30,20 @@ _REPORTED = re.compile(
     r"|\b(?:do not|don'?t|never|not to|not|cannot|can'?t|won'?t|without|instead of|ne|no|nao|non|niet|nicht|jangan)\s*\Z"
     r"|(?:我|他|她|们|們|客户|客戶|勿|不得|切勿|不可|禁止)[^,。]{0,2}\Z|\bn'\Z"
 )
-_SOMEBODY = frozenset(
-    [
-        "das",
-        "der",
-        "die",
-        "ein",
-        "eine",
-        "er",
-        "ich",
-        "wir",
-        "wer",
-        "wenn",
-        "ob",
-        "il",
-        "elle",
-        "je",
-        "nous",
-        "on",
-        "les",
-        "le",
-        "si",
-        "el",
-        "los",
-        "las",
-        "yo",
-        "eu",
-        "os",
-        "uma",
-        "lo",
-        "gli",
-        "io",
-        "een",
-        "het",
-        "ik",
-        "saya",
-        "kami",
-        "dia",
-        "jika",
-        "kalau",
-        "qui",
-        "quien",
-        "quem",
-        "chi",
-        "siapa",
-        "yang",
-        "кто",
-    ]
+_SOMEBODY = word_set(
+    "das der die ein eine er ich wir wer wenn ob il elle je nous on les le si el los las yo eu os uma lo gli io een "
+    "het ik saya kami dia jika kalau qui quien quem chi siapa yang кто"
 )
 # Words without a class that stand in English orders to a model.
 SHORT = 3  # Shorter words say nothing of what an order is about.
-_PLAIN = frozenset(
-    [
-        "adhere",
-        "and",
-        "any",
-        "aside",
-        "attention",
-        "been",
-        "information",
-        "comply",
-        "did",
-        "ever",
-        "follow",
-        "for",
-        "from",
-        "get",
-        "given",
-        "giving",
-        "got",
-        "has",
-        "have",
-        "heed",
-        "here",
-        "into",
-        "its",
-        "just",
-        "listen",
-        "not",
-        "obey",
-        "off",
-        "other",
-        "that",
-        "out",
-        "pay",
-        "received",
-        "regard",
-        "related",
-        "respect",
-        "said",
-        "set",
-        "such",
-        "than",
-        "the",
-        "their",
-        "them",
-        "then",
-        "these",
-        "this",
-        "those",
-        "throw",
-        "told",
-        "turn",
-        "was",
-        "were",
-        "will",
-        "with",
-    ]
+_PLAIN = word_set(
+    "adhere and any aside attention been information comply did ever follow for from get given giving got has have "
+    "heed here into its just listen not obey off other that out pay received regard related respect said set such "
+    "than the their them then these this those throw told turn was were will with"
 )
-_OF_A_MODEL = frozenset(
-    [
-        "ADMIN",
-        "AI",
-        "ALWAYS",
-        "ASK",
-        "CODE",
-        "DROP",
-        "EARLIER",
-        "FREE",
-        "INSTEAD",
-        "MUST",
-        "NEW",
-        "NOW",
-        "PLEASE",
-        "PROMPT",
-        "REFUSE",
-        "REVEAL",
-        "RULE",
-        "SAY",
-        "SECRET",
-        "STOP",
-        "SYSTEM",
-        "TASK",
-        "YOU",
-        "YOUR",
-    ]
+_OF_A_MODEL = word_set(
+    "ADMIN AI ALWAYS ASK CODE DROP EARLIER FREE INSTEAD MUST NEW NOW PLEASE PROMPT REFUSE REVEAL RULE SAY SECRET STOP "
+    "SYSTEM TASK YOU YOUR"
 )
 _READER = frozenset({"ADMIN", "AI", "EARLIER", "ME", "NOW", "PROMPT", "SYSTEM", "YOU", "YOUR"})
 _FOLLOWING = re.compile(r"\A +(?:(?:the|an?|our|its) )?([a-z]{3,})")
