@@ -68,6 +68,9 @@ def read_any_text(path: Path) -> tuple[str, tuple[str, ...]]:
         IngestionError: the file cannot be read, is too large, or is no text.
     """
     content = read_bytes(path)
+    for mark, letters in zip(_UTF_16, (content[1::2], content[::2]), strict=True):
+        if letters.count(0) * 2 > len(letters) and not _BINARY.search(content):
+            content = mark + content.removeprefix(mark)  # Two bytes a letter, without the mark that says so.
     try:
         return _checked(content.decode("utf-8")), ()
     except UnicodeDecodeError as error:

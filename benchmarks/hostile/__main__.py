@@ -10,7 +10,19 @@ from pathlib import Path
 
 from app.observability.logs import configure_logs
 from benchmarks.figures import write_figures
-from benchmarks.hostile import audience, busy, commands, disk, feedback, knowledge, requests, settings, stack, words
+from benchmarks.hostile import (
+    audience,
+    busy,
+    commands,
+    disk,
+    feedback,
+    fuzz,
+    knowledge,
+    requests,
+    settings,
+    stack,
+    words,
+)
 from benchmarks.hostile.trying import Tried
 
 # A kind may write into the empty folder, and returns a row of the table for each thing that it tried.
@@ -20,6 +32,7 @@ KINDS: dict[str, Callable[[Path], list[Tried]]] = {
     "commands": commands.attack,
     "disk": disk.attack,
     "feedback": feedback.attack,
+    "fuzz": fuzz.attack,
     "knowledge": knowledge.attack,
     "requests": requests.attack,
     "settings": settings.attack,

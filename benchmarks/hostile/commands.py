@@ -83,7 +83,7 @@ def _held(case: Case, folder: Path) -> bool:
     return code in {0, 1, 2} and b"Traceback" not in told and b"\x1b[2J" not in told
 
 
-def run(case: Case, folder: Path) -> tuple[int | None, bytes]:
+def run(case: Case, folder: Path, *, limit_s: float = LIMIT_S) -> tuple[int | None, bytes]:
     """Return the exit code of a command, None where it does not end in time, and what it printed."""
     settings = {"LLM_PROVIDER": "offline", "CHROMA_PATH": str(folder / "store"), "HOME": str(folder)}
     settings |= {"XDG_CACHE_HOME": str(Path.home() / ".cache")} | case.environment
@@ -96,7 +96,7 @@ def run(case: Case, folder: Path) -> tuple[int | None, bytes]:
             stdin=subprocess.DEVNULL,
             stdout=output if case.output else subprocess.PIPE,
             stderr=subprocess.PIPE,
-            timeout=LIMIT_S,
+            timeout=limit_s,
             check=False,
         )
     except (subprocess.TimeoutExpired, ValueError):

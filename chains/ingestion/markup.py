@@ -18,7 +18,7 @@ MOST_SPANNED = 1000  # As in browsers, for columns; rows end with their table.
 
 _LOOKS_LIKE_MARKUP = re.compile(r"^([^\S\n]*+)(#{1,6}(?=\s|$)|[-=]++[^\S\n]*$|\||```|~~~)", re.MULTILINE)
 _EMPTY_LINES = re.compile(r"\n{3,}")
-_ADDRESS = re.compile(r"(?:mailto:|tel:)([^?]+)|(https?://\S+)")
+_ADDRESS = re.compile(r"(?:mailto|tel|sms|fax|callto):([^?]+)|(https?://\S+)", re.IGNORECASE)
 
 
 def markdown_of(page: Tag) -> str:

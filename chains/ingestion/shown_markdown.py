@@ -11,7 +11,8 @@ _PARTS = re.compile(
     r"|(?P<code>(?<!`)(?P<ticks>`{1,2})(?!`)[^`\n]+(?P=ticks)(?!`))"
     r"|(?P<comment><!--(?s:.{0,5000}?)-->|(?<![\w%])%%(?!%)(?s:.{1,5000}?)%%(?![\w%])|^\[(?://|comment)\]: #.*$)"
     r"|(?P<struck>(?<![~\\])~~(?=[^\s~])(?:[^~\n]|\n(?!\s*\n)){1,2000}~~(?!~)|<(?P<tag>s|del|strike)>(?s:.{0,2000}?)</(?P=tag)>)"
-    r"|(?P<table><table\b(?s:.{0,200000}?)</table\s*>)",
+    r"|(?P<table><table\b(?s:.{0,200000}?)</table\s*>)"
+    r"|(?P<remark>(?:(?<=^> )\[!\w+\][+-]?|^:{3,}[ \t]*\w*|^!!!\+?[ \t]+\w+)[ \t]*\"?(?P<name>[^\"\n]*)\"?$)",
     re.MULTILINE | re.IGNORECASE,
 )
 _HIDDEN = "\0"
@@ -29,12 +30,14 @@ def shown_markdown(text: str) -> tuple[str, tuple[str, ...]]:
         words = part[0]
         if part["table"]:
             return _table(words)
+        if part["remark"]:
+            return (f"**{part['name'].strip()}**" if part["name"].strip() else "").ljust(len(words), _HIDDEN)
         if not (part["comment"] or part["struck"]) or (part["comment"] and _decides(words, text[: part.start()])):
             return words
         hidden["a comment" if part["comment"] else "struck out"].append(" ".join(_MARKS.sub("", words).split()))
         return re.sub(r"[^\n]", _HIDDEN, words)
 
-    if not any(mark in text for mark in ("<", "%%", "~~", "]: #")):
+    if not any(mark in text for mark in ("<", "%%", "~~", "]: #", "[!", ":::", "!!!")):
         return text, ()
     lines = _PARTS.sub(shown, text).split("\n")
     warnings = tuple(warning for why, texts in hidden.items() for warning in left_out(texts, why))

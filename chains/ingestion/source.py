@@ -17,10 +17,12 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 _NO_TITLE = re.compile(
     r"(?:untitled(?: document)?|anonymous|unnamed|unknown|no title|none|null|title|document|slide"
     r"|(?:powerpoint )?presentation)\s*\d*$"
-    r"|(?:new )?microsoft (?:word|excel|powerpoint)[\w ]*$|[\w./\\ -]+\.(?:exe|tmp|dvi|ps|indd|qxd|cdr|dwg)$"
+    r"|(?:new )?(?:microsoft (?:word|excel|powerpoint)[\w ]*|page ?\d*)$|(?:company|document|type) (?:name|title|here)$"
+    r"|[\w./\\ -]+\.(?:exe|tmp|dvi|ps|indd|qxd|cdr|dwg|html?|php|aspx?)$|[a-z]:\\"
     r"|(?:about:blank|file:|https?:)|(?:scan|img|image|dsc|page)[ _-]?\d+$",
     re.IGNORECASE,
 )
+_PRINTED_FROM = re.compile(r"^Microsoft (?:Word|Excel|PowerPoint) - |\.(?:docx?|xlsx?|pptx?|rtf|pdf)$", re.IGNORECASE)
 _NO_CHARACTERS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -118,6 +120,8 @@ def title_of(path: Path) -> str:
     return path.stem.replace("_", " ").title()
 
 
-def is_title(text: str) -> bool:
-    """Say whether a title that a program wrote names the document: not `untitled`, `10811.exe` or a row of numbers."""
-    return bool(_WORD.search(text)) and not _NO_TITLE.match(text.strip(" .()[]<>\"'-_"))
+def own_title(*texts: str) -> str:
+    """Return the first title that names the document, not `untitled`, `10811.exe` or a row of numbers; else nothing."""
+    titles = (_PRINTED_FROM.sub("", text) for text in texts)
+    names = (title for title in titles if _WORD.search(title) and not _NO_TITLE.match(title.strip(" .()[]<>\"'-_")))
+    return next(names, "")

@@ -204,8 +204,8 @@ def _is_above(row: Sequence[Place], following: Sequence[Place], usual: int) -> b
     if whole and len(row) > 1:
         return row[0].text != "" and (_filled(row) == 1 or len({place.column for place in row}) == 1)
     filled = _filled(row)
-    leading = all(place.text for place in row[:filled])
-    return leading and filled <= 2 and filled < min(usual, _filled(following)) and following[0].text != ""  # noqa: PLR2004 - A name and its value.
+    leading = all(place.text for place in row[:filled]) and following[0].text != ""
+    return leading and filled <= 2 and filled < usual and filled <= _filled(following)  # noqa: PLR2004 - A name and its value.
 
 
 def _heads(rows: Grid) -> int:
@@ -236,7 +236,11 @@ def _heads_go_on(rows: Grid, number: int) -> bool:
         return False
     groups = [left for left, right in pairwise(above) if left.text and left == right]
     shared = any(place.text and place.row == upper.row >= 0 for place, upper in zip(row, above, strict=True))
-    if groups and (shared or not row[0].text):
+    below = zip(row, rows[number + 1], strict=True)
+    names_values = not above[0].text and any(
+        _VALUE.match(cell.text) and not _VALUE.match(name.text) for name, cell in below
+    )
+    if groups and (shared or not row[0].text or names_values):
         return True
     gaps = [column for column, place in enumerate(above) if column and not place.text and row[column].text]
     if len(gaps) >= 1 and not row[0].text and above[0].text and number == 1:
@@ -262,7 +266,9 @@ def has_head(rows: Grid) -> bool:
     first, body = rows[0], rows[1:]
     if len(first) == 2:  # noqa: PLR2004 - A list of names and values?
         kinds = {_kind(row[1].text) for row in rows if row[1].text}
-        if len(kinds) >= KINDS_OF_A_LIST or all(row[0].text.endswith(":") for row in rows):
+        if len(kinds) >= (KINDS_OF_A_LIST - (_kind(first[1].text) != "words")) or all(
+            row[0].text.endswith(":") for row in rows
+        ):
             return False
     return not any(_is_value(place.text, [row[column].text for row in body]) for column, place in enumerate(first))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from chains.errors import IngestionError
-from chains.ingestion.source import is_title
+from chains.ingestion.source import own_title
 from chains.regular_files import read_any_text, read_text
 
 
@@ -47,8 +47,9 @@ def test_a_file_of_settings_is_utf8_or_refused(tmp_path):
     [
         *[(title, False) for title in ("untitled", "(anonymous)", "10811.exe", "88300 162..177", "IMG_2031", "")],
         *[(title, False) for title in ("Untitled Document", "Document1", "PowerPoint Presentation", "Microsoft Word")],
+        *[(title, False) for title in ("index.html", r"C:\tmp\plan", "[Company name]", "New Page 1")],
         *[(title, True) for title in ("Crane plan", "Document control", "2031 fees", "Presentation of crane 4")],
     ],
 )
 def test_a_title_that_a_program_wrote_is_none(title, expected):
-    assert is_title(title) is expected
+    assert own_title(title) == (title if expected else "")

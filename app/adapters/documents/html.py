@@ -9,7 +9,7 @@ from typing import Any
 from bs4 import BeautifulSoup, Comment, Tag
 
 from chains.ingestion.markup import HEADINGS, PARSER, STRUCK, markdown_of
-from chains.ingestion.source import SourceText, is_title, left_out, title_of
+from chains.ingestion.source import SourceText, left_out, own_title, title_of
 from chains.ingestion.statements import audiences_in, plain_name, strictest
 from chains.ingestion.tables import one_line
 from chains.regular_files import read_bytes
@@ -19,8 +19,11 @@ NON_CONTENT = (
     "script, style, noscript, template, head, svg, iframe, object, select, textarea, [hidden]:not([hidden=until-found])"
 )
 # A button names what it opens where it stands in a heading, or says so.
-OPENS = "h1 *, h2 *, h3 *, h4 *, h5 *, h6 *, summary *, dt *, [aria-expanded], [aria-controls], [class*=accordion]"
-# A form that only asks; others are pages as old servers send them, all of it within one form.
+OPENS = (
+    "h1 *, h2 *, h3 *, h4 *, h5 *, h6 *, summary *, dt *, [aria-expanded], [aria-controls], [class*=accordion],"
+    "[class*=faq], [class*=question], [data-toggle=collapse], [data-bs-toggle=collapse]"
+)
+# A form that only asks, if it has no sentence; others are pages as old servers send them, all of it within one form.
 FORM = "form:not(:has(p, h1, h2, h3, h4, table, li, dd, article))"
 BOILERPLATE = "nav, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search]"
 
@@ -30,6 +33,7 @@ _SURROUNDS = re.compile(
 )
 _UNSEEN = re.compile(
     r"visibility:\s*hidden|opacity:\s*0(?![.\d])|font-size:\s*0(?![.\d])|(?:left|top|indent):\s*-\d{4}"
+    r"|(?<!-)color:\s*([^;\s]+)\s*;(?:.*;)?\s*background(?:-color)?:\s*\1\s*(?:;|$)"
 )
 
 
@@ -42,9 +46,16 @@ def load_html(path: Path) -> SourceText:
 
 
 def without_unseen(page: Tag) -> Iterator[str]:
-    """Remove what is struck out and what a style hides for good, and yield what was left out."""
+    """Remove what is struck out and what is hidden for good, and yield what was left out; what opens stays."""
+    opened = {name for tag in page.select("[aria-controls]") for name in str(tag["aria-controls"]).split()}
+    for tag in page.select("[hidden]"):
+        is_text = sum(len(words_of(link)) for link in tag.select("a")) * 2 <= len(words_of(tag))
+        if is_text and (tag.get("id") in opened or tag.get("role") == "tabpanel"):
+            del tag["hidden"]
+    hidden = page.select("[hidden]:not([hidden=until-found])")
     for words, tags in (
         ("struck out", page.select(STRUCK)),
+        ("hidden", [tag for tag in hidden if _SENTENCE.search(words_of(tag))]),
         ("hidden by its style", [tag for tag in page.select("[style]") if _UNSEEN.search(str(tag["style"]))]),
     ):
         texts = [words_of(tag) for tag in tags if not tag.decomposed]
@@ -55,7 +66,8 @@ def without_unseen(page: Tag) -> Iterator[str]:
 
 def main_part(page: BeautifulSoup) -> Tag:
     """Return the part of a page that is its content; what surrounds it is removed from the page."""
-    for tag in page.select(f"{NON_CONTENT}, {FORM}, button:not({OPENS})"):
+    forms = [form for form in page.select(FORM) if not _SENTENCE.search(words_of(form))]
+    for tag in [*page.select(f"{NON_CONTENT}, button:not({OPENS})"), *forms]:
         tag.decompose()
     for button in page.select("button"):
         button.name = "span" if button.find_parent(HEADINGS) else "p"
@@ -85,7 +97,7 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     url = str(link["href"]) if link else ""
     found = {
         "audience": strictest(_audiences(page)),
-        "title": next(filter(is_title, (words_of(page.title), words_of(heading))), title_of(path)),
+        "title": own_title(words_of(page.title), words_of(heading)) or title_of(path),
         "source_org": _meta(page, "og:site_name"),
         "source_urls": json.dumps([url]) if is_link(url) else "",
         "last_updated": _meta(page, "article:modified_time")[:10],

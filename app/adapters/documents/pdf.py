@@ -29,8 +29,8 @@ from chains.ingestion.source import (
     Page,
     SourceText,
     Table,
-    is_title,
     left_out,
+    own_title,
     placed_pages,
     title_of,
     without_controls,
@@ -43,7 +43,6 @@ UNSEEN = "white, without ink or off the page"
 COVER_PAGES = 2
 PART_OF_LETTERS = 0.05  # Of a page that is a scan, with a stamp or a page number in letters.
 
-_PRINTED_FROM = re.compile(r"^Microsoft (?:Word|Excel|PowerPoint) - |\.(?:docx?|xlsx?|pptx?|rtf|pdf)$", re.IGNORECASE)
 # A name of three words says more than a first heading such as `Annex A`.
 _SAYS_MUCH = re.compile(r"(?:[^\W\d_]{2,}[ _-]+){2,}[^\W\d_]{2,}")
 _DATE = re.compile(r"^(?:D:)?(\d{4})-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])")
@@ -203,10 +202,9 @@ def _tables(tables: Sequence[FoundTable], places: Sequence[Page], starts: Sequen
 
 
 def _metadata(about: dict[str, str], path: Path, cover: str, heading: str) -> dict[str, str]:
-    named = _PRINTED_FROM.sub("", one_line(about.get("Title", "")))
     title = (
         report_title(cover)
-        or (named if is_title(named) else "")
+        or own_title(one_line(about.get("Title", "")))
         or (heading if not _SAYS_MUCH.match(path.stem) else "")
         or title_of(path)
     )

@@ -28,7 +28,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 # Two pieces stand on one row where their middles differ by less than this part of their height.
 ROW_TOLERANCE = 0.35
 # A gap of this part of a line's height is the end of a paragraph.
-PARAGRAPH_GAP = 0.5
+PARAGRAPH_GAP, SENTENCE_GAP = 0.5, 1.6  # The second one within a sentence.
 # A gap of so many heights of a line stands between the cells of a table; a longer line is not looked at.
 CELL_GAP, LONGEST_HEADING = 1.5, 200
 
@@ -89,8 +89,9 @@ def _follows(above: Line, line: Line) -> bool:
     """Say whether a line belongs to the paragraph of the one before it."""
     if BAR in (above.text[:2], line.text[:2]):
         return above.text[:2] == line.text[:2]
-    gap = above.bottom - line.top
-    return -above.size <= gap < PARAGRAPH_GAP * max(above.size, line.size)
+    gap = (above.bottom - line.top) / max(above.size, line.size)
+    goes_on = line.size == above.size and line.text[:1].islower() and above.text[-1:].isalpha()
+    return -above.size <= above.bottom - line.top and gap < (SENTENCE_GAP if goes_on else PARAGRAPH_GAP)
 
 
 def _spans(text: pypdfium2.PdfTextPage) -> Iterator[tuple[int, str]]:
@@ -205,7 +206,7 @@ def _joined(one: Line, other: Line) -> Line:
 # Words that a hyphen follows, and words that one stands before: three-phase, duty-free.
 _FIRST = re.compile(
     r"(?:self|non|ex|cross|high|low|long|short|well|full|half|semi|multi|mid|two|three|four|five|six|ten|one|all|first"
-    r"|second|third|on|off|in|up|\w*\d)$",
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|second|third|on|off|in|up|\w*\d)$",
     re.IGNORECASE,
 )
 _SECOND = re.compile(r"(?:based|free|phase|term|time|level|related|specific|wide|to|of|by|up|off|in|out|down|the)\b")
@@ -226,7 +227,8 @@ def joined(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         whole, hyphened = (f"{halves[1]}{between}{halves[2]}" for between in ("", "-"))
         if whole.casefold() in known:
             return whole
-        stays = hyphened.casefold() in known or _FIRST.match(halves[1]) or _SECOND.match(halves[2])
+        is_chain = halves.string[: halves.start()].endswith("-")  # As in state-of-the-art.
+        stays = is_chain or hyphened.casefold() in known or _FIRST.match(halves[1]) or _SECOND.match(halves[2])
         return hyphened if stays or not halves[2][0].islower() else whole
 
     return [[line._replace(text=_HALVES.sub(word, line.text)) for line in lines] for lines in parted]

@@ -1,9 +1,10 @@
-"""Tell the words of a PDF page that nobody sees: white, without ink, tiny or off the page, where the page is blank."""
+"""Tell the words of a PDF page that nobody sees: white, without ink, tiny, covered or off the page."""
 
 import ctypes
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import pypdfium2
@@ -15,6 +16,7 @@ INVISIBLE = 3  # The mode in which text is not drawn, as that of a scan under it
 # The pixels of a place where nothing is drawn differ by no more than this.
 BLANK = 8
 PART_OF_PAGE = 0.5  # A picture of this part of a page is a scan.
+MOST_AREAS = 500  # Of a page, that may cover words.
 
 _WORD = re.compile(r"\S+")
 
@@ -53,12 +55,25 @@ class Unseen:
         tiny = 0 < top - bottom < LOWEST and raw.FPDFText_GetFontSize(self.text, number) < LOWEST * 2
         if off or tiny or min(colours) >= WHITE or opacity < FAINT:
             return True
+        x, y = (left + right) / 2, (bottom + top) / 2
+        if any(area[0] <= x <= area[2] and area[1] <= y <= area[3] for area in self._areas):
+            return True
         part = raw.FPDFText_GetTextObject(self.text, number)
         return bool(part) and raw.FPDFTextObj_GetTextRenderMode(part) == INVISIBLE and not self._is_scan
 
     @cached_property
     def _is_scan(self) -> bool:
         return picture_part(self.page) >= PART_OF_PAGE
+
+    @cached_property
+    def _areas(self) -> list[tuple[float, float, float, float]]:
+        """Return the filled areas, which may be drawn over words to hide them."""
+        areas = []
+        for part in islice(self.page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=3), MOST_AREAS):
+            fill, stroke = ctypes.c_int(), ctypes.c_int()
+            if raw.FPDFPath_GetDrawMode(part, fill, stroke) and fill.value:
+                areas.append(part.get_bounds())
+        return areas
 
     @cached_property
     def _pixels(self) -> np.ndarray:

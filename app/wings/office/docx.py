@@ -76,7 +76,9 @@ def _rewritten(part: bytes, styles: set[str], hidden: list[str]) -> bytes:
         struck.tag = f"{WORDS}strike"
     for run in list(root.iter(f"{WORDS}r")):
         properties = run.find(f"{WORDS}rPr")
-        if properties is not None and _is_hidden(properties, styles):
+        paragraph = run.getparent().find(f"{WORDS}pPr/{WORDS}pStyle")
+        in_hidden = paragraph is not None and paragraph.get(f"{WORDS}val") in styles
+        if in_hidden or (properties is not None and _is_hidden(properties, styles)):
             if words := one_line("".join(text.text or "" for text in run.iter(f"{WORDS}t"))):
                 hidden.append(words)
             run.getparent().remove(run)

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 from bs4 import BeautifulSoup
 
 from chains.errors import IngestionError
-from chains.ingestion.source import is_title
+from chains.ingestion.source import own_title
 from chains.ingestion.statements import plain_name, strictest
 from chains.ingestion.tables import one_line
 
@@ -43,9 +43,8 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
     stated = {str(entry.name): one_line(entry.get_text()) for entry in _entries(archive, PROPERTIES)}
     own = (entry for entry in _entries(archive, OWN_PROPERTIES) if plain_name(entry.get("name")) == "audience")
     audiences = [one_line(entry.get_text()) for entry in own]
-    title = stated.get("title", "")
     found = {
-        "title": title if is_title(title) else "",
+        "title": own_title(stated.get("title", "")),
         "last_updated": stated.get("modified", "")[:10],
         "audience": strictest(audiences),
     }

@@ -29,7 +29,7 @@ SAMPLE_CHARACTERS = 64_000
 
 _UNSHOWN = re.compile(r"\[(?!\$|[hms]+\])[^\]]*\]|_.|\*.")
 _CURRENCY = re.compile(r"\[\$([^\]-]*)[^\]]*\]")
-_DIGITS = re.compile(r"[#0?][#0?,]*(?:\.([#0?]+))?")
+_DIGITS = re.compile(r"[#0?](?:[#0?,]*[#0?])?(?:\.([#0?]+))?(,*)")  # A comma at the end divides by a thousand.
 
 
 def load_xlsx(path: Path) -> SourceText:
@@ -57,10 +57,12 @@ def load_csv(path: Path) -> SourceText:
     text, warnings = read_any_text(path)
     text = text.removeprefix("\ufeff")
     require_words(text)
+    sample = text[:SAMPLE_CHARACTERS]
     try:
-        dialect: Any = csv.Sniffer().sniff(text[:SAMPLE_CHARACTERS], DELIMITERS)
+        dialect: Any = csv.Sniffer().sniff(sample, DELIMITERS)
     except csv.Error:
-        dialect = csv.excel_tab if path.suffix.lower() == ".tsv" else csv.excel
+        dialect = csv.excel()
+        dialect.delimiter = max(DELIMITERS, key=lambda sign: sum(sign in line for line in sample.splitlines()))
     tables = sheet_text(csv.reader(io.StringIO(text, newline=""), dialect))
     require_words(tables)
     return SourceText(tables + "\n", 0, {"title": title_of(path)}, warnings=warnings)
@@ -134,8 +136,8 @@ def _number(value: float, shape: str) -> str:
     before, after = (
         part.replace('"', "").replace("\\", "") for part in (section[: digits.start()], section[digits.end() :])
     )
-    factor = 100 if "%" in section else 1
-    number = abs(value) * factor if section is not sections[0] else value * factor
+    number = (abs(value) if section is not sections[0] else value) * (100 if "%" in section else 1)
+    number /= 1000 ** len(digits[2])
     rounded = Decimal(repr(number)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     text = f"{rounded:,f}" if "," in digits[0] else f"{rounded:f}"
     whole = digits[0].partition(".")[0]

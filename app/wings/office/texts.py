@@ -14,7 +14,7 @@ from app.adapters.documents.html import words_of
 from app.wings.office.office import open_archive
 from chains.errors import IngestionError
 from chains.ingestion.markup import PARSER, markdown_of
-from chains.ingestion.source import SourceText, is_title, require_words, storable, title_of
+from chains.ingestion.source import SourceText, own_title, require_words, storable, title_of
 from chains.ingestion.tables import Cell, grid_of, table_text
 from chains.ingestion.text_files import first_heading, load_markdown
 from chains.regular_files import open_file, read_any_text, read_bytes
@@ -161,11 +161,11 @@ def load_odt(path: Path) -> SourceText:
         tag.prefix = None
     source = _of_html(str(page.find("text") or page), path)
     title, changed = (words_of(about.find(name)) if about else "" for name in ("title", "date"))
-    metadata = source.metadata | ({"title": title} if is_title(title) else {})
-    return replace(source, metadata=metadata | ({"last_updated": changed[:10]} if changed else {}))
+    more = {"title": own_title(title), "last_updated": changed[:10]}
+    return replace(source, metadata=source.metadata | {name: value for name, value in more.items() if value})
 
 
 def _of_html(html: str, path: Path, warnings: tuple[str, ...] = ()) -> SourceText:
     page = BeautifulSoup(html, PARSER)
-    title = storable(words_of(page.select_one("h1")))
-    return SourceText(markdown_of(page), 0, {"title": title if is_title(title) else title_of(path)}, warnings=warnings)
+    title = own_title(storable(words_of(page.select_one("h1")))) or title_of(path)
+    return SourceText(markdown_of(page), 0, {"title": title}, warnings=warnings)
