@@ -250,6 +250,26 @@ def names_edition(title: str, question: str) -> bool:
     return any(kind == other and _begins(numbers, some) for kind, some in asked for other, numbers in named)
 
 
+def editions_in(text: str) -> tuple[str, ...]:
+    """Return the words of a text that name versions: years, dates, numbers of editions."""
+    return tuple(match[0] for match in EDITION.finditer(text))
+
+
+def version_order(title: str) -> tuple[bool, list[tuple[str, tuple[int, ...]]]]:
+    """Return what the titles of versions are sorted by: that in force comes last."""
+    return is_in_force(title), list(_edition(STATE.sub("", title)))
+
+
+def two_versions(titles: Sequence[str], question: str) -> list[str]:
+    """Return the titles of two versions of a document, the older first: those that a question names, or the last ones.
+
+    Nothing is returned where there are no two versions of any of the titles.
+    """
+    ranked = sorted(titles, key=lambda title: (names_edition(title, question), version_order(title)), reverse=True)
+    pairs = ([other for other in ranked if series_of(other) == series_of(one) != ""][:2] for one in ranked)
+    return sorted(next((pair for pair in pairs if len(pair) > 1), []), key=version_order)
+
+
 def _begins(numbers: tuple[int, ...], asked: tuple[int, ...]) -> bool:
     """Say whether a version is the one that is asked for; a year without its month is any day of it."""
     known = tuple(number for number in asked if number)

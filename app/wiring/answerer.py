@@ -75,8 +75,8 @@ class Answerer:
         """Return the retriever: RETRIEVAL_URL, or RETRIEVER_TYPE over the current index."""
         if self.remote is not None:
             return self.remote
-        labels = self.index.library.labels
-        retriever = current_retriever(self.settings, self.index.current, self.model, labels=labels)
+        titles = self.index.library.compared
+        retriever = current_retriever(self.settings, self.index.current, self.model, titles=titles)
         return self.index.caches.retriever(retriever, self.index.stored.version)
 
     @cached_property

@@ -96,7 +96,7 @@ def _rewriting(
 
 
 def _is_english(word: str) -> bool:
-    return word in word_similarity()
+    return word in word_similarity() or word.removesuffix("s") in word_similarity()
 
 
 def _held_in(index: "Callable[[], Passages]") -> HeldWord:

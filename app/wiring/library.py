@@ -80,13 +80,13 @@ class Library:
                 self._listed = current, today, {"internal": everything, "public": everything.public()}
             return self._listed[2][audience or caller_audience()]
 
-    def labels(self, audience: Audience) -> Mapping[str, Sequence[str]] | None:
-        """Return what stands behind the titles of documents; None where there are too many of them for a question."""
+    def compared(self, audience: Audience) -> Catalogue | None:
+        """Return the documents that an audience may see; None where there are too many to compare for a question."""
         current = self.index.current()
         is_listed = self._listed is not None and self._listed[0] is current
         if not is_listed and self._large is not current and len(current.sources()) > MOST_COMPARED:
             self._large = current
-        return None if self._large is current else self.catalogue(audience).labels
+        return None if self._large is current else self.catalogue(audience)
 
     def find(self, doc_id: str) -> Entry | None:
         """Return a document; None if it is unknown or the caller may not see it."""

@@ -142,7 +142,7 @@ def current_retriever(
     first = over(index())
     limits = {**_limits(settings), "executor": first.executor}
     # A trace names the strategy.
-    return CurrentRetriever(current=lambda: over(index()), name=first.get_name(), **limits, **options)
+    return CurrentRetriever(current=lambda: over(index()), index=index, name=first.get_name(), **limits, **options)
 
 
 def retriever_of(

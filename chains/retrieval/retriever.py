@@ -1,7 +1,7 @@
 """The base class of the strategies: limits, filters read from a call's config, scores and ranks."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -16,9 +16,9 @@ from typing_extensions import TypedDict
 from chains.audience import Audience, audience_in, audience_of, configurable_of
 from chains.callbacks.deadline import check_time, time_limit
 from chains.errors import ConfigurationError, VectorStoreError
-from chains.ports import ChunkStore
 from chains.question import check_fields
-from chains.retrieval.filters import Condition, FieldIndex, conditions_of
+from chains.retrieval.filters import Condition, FieldIndex, Passages, conditions_of
+from chains.retrieval.whole import ByDocument, Titles, whole_documents
 from chains.source_urls import with_hosts
 from chains.versions import LABELS
 
@@ -182,12 +182,13 @@ def _options(given: dict[str, Any], config: RunnableConfig | None) -> dict[str, 
 class CurrentRetriever(ChunkRetriever):
     """Asks the retriever that `current` returns, which is the one over the index as it is now.
 
-    `labels` returns by its id what tells a document from others of the index that an audience may see; None where that
-    is not known.
+    `titles` returns the documents that an audience may see; None where there are too many to look at. A question about
+    documents as wholes is answered from them: from the beginning of each, or from all of one or two.
     """
 
     current: SkipValidation[Callable[[], ChunkRetriever]]
-    labels: SkipValidation[Callable[[Audience], Mapping[str, Sequence[str]] | None]]
+    titles: SkipValidation[Callable[[Audience], Titles | None]]
+    index: SkipValidation[Callable[[], ByDocument]]
 
     def find(self, query: str, **options: Any) -> list[Document]:
         """Return what the current retriever finds; an index that was replaced meanwhile is asked again, once."""
@@ -199,13 +200,18 @@ class CurrentRetriever(ChunkRetriever):
             if renewed is retriever:
                 raise
             found = renewed.find(query, **options)
-        labels = self.labels(options["filters"].audience) if found else None
-        if labels is None:
+        titles = self.titles(options["filters"].audience)
+        if titles is None:
             return found
+        if ids := whole_documents(query, titles, self.index(), found):
+            scores = {str(one.id): one.metadata[SCORE] for one in found}
+            wanted = {id_: {SCORE: scores.get(id_, options["threshold"])} for id_ in ids[: options["top_k"]]}
+            found = fetched(self.index(), wanted)
+        labels = titles.labels
         return [with_metadata(one, {LABELS: list(labels.get(str(one.metadata["doc_id"]), ()))}) for one in found]
 
 
-def fetched(store: ChunkStore, found: Mapping[str, Mapping[str, float]]) -> list[Document]:
+def fetched(store: Passages, found: Mapping[str, Mapping[str, float]]) -> list[Document]:
     """Return the found chunks in their order, with their scores in the metadata; one deleted meanwhile is left out."""
     documents = {document.id: document for document in store.get_by_ids(list(found))}
     return [with_metadata(documents[id_], scores) for id_, scores in found.items() if id_ in documents]

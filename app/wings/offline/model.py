@@ -134,11 +134,11 @@ class OfflineChatModel(BaseChatModel):
         if self.similarity is not None:
             texts = [f"{one.header} {one.text}" for one in shown]
             asked, own = (corrected(words, texts, self.similarity) for words in (asked, own))
+        if whole := overview(own or asked, shown):
+            return whole
         question = read(asked, own)
         if not shown or not question.terms or question.unanswerable:
             return decline()
-        if whole := overview(own or asked, shown):
-            return whole
         evidence = Evidence(question, shown, self.similarity, scores)
         self._compare_meaning(evidence)
         return answer(evidence, self.ranker or packaged_ranker(FEATURES), self.max_sentences)

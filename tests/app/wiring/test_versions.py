@@ -44,3 +44,19 @@ def test_the_list_of_documents_has_the_titles_that_answers_cite(service):
     catalogue = service.index.library.catalogue("internal")
     assert catalogue.title("public_allowances") == "Allowances 2023 (older version)"
     assert service.index.library.catalogue("public").title("public_fees") == "Fees"
+
+
+@pytest.mark.parametrize(
+    ("question", "titles"),
+    [
+        ("Which documents do you have?", ["Allowances 2025", "Fees", "Allowances 2023 (older version)"]),
+        ("Please summarise the allowances", ["Allowances 2025"]),
+        ("What changed between the allowances of 2023 and 2025?", ["Allowances 2023", "Allowances 2025"]),
+    ],
+)
+def test_a_question_about_whole_documents_is_given_those_and_no_other(service, question, titles):
+    found = service.chain.invoke(Question(question=question), RunnableConfig(configurable={"audience": "public"}))
+    assert sorted(one["metadata"]["title"].removesuffix(" (older version)") for one in found["documents"]) == sorted(
+        title.removesuffix(" (older version)") for title in titles
+    )
+    assert found["outcome"] == "answered"
