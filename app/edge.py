@@ -261,6 +261,7 @@ def verdict(answer: Answer) -> Iterator[str]:
         yield f"Removed from the question: {kinds}"
     if confidence:
         yield f"Confidence: {confidence['level']} ({confidence['reason']})"
+        yield from (f"  question {n}: {part['level']}" for n, part in enumerate(confidence.get("parts", []), start=1))
     yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms"
 
 

@@ -27,9 +27,6 @@ ASKED = "question"
 UNSURE = "unsure"
 """In a message's `response_metadata`: True where there is evidence, but none that answers the question for sure."""
 
-CLOSEST = "closest"
-"""In a message's `response_metadata`: the places, in the context, of the passages that come closest, best first."""
-
 SEARCHED = "searched"
 """In the `additional_kwargs` of a prompt's question: the query that was searched for."""
 
@@ -39,7 +36,8 @@ SCORES = "scores"
 
 PARTS = "parts"
 """In the `additional_kwargs` of a prompt's question: the questions of a message that holds several, each with the
-`places` of its passages in the context, best first, and their `scores`."""
+`places` of its passages in the context, best first, and their `scores`. In a message's `response_metadata`: the MATCH
+and UNSURE of each of them."""
 
 
 def degradation_of(message: BaseMessage) -> str | None:

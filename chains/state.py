@@ -117,13 +117,21 @@ class ClosestPassage(TypedDict):
     score: Similarity
 
 
+class PartConfidence(TypedDict):
+    """How far the answer to one question of several can be trusted; `level` is "none" where it is left open."""
+
+    level: str
+    score: float
+
+
 class Confidence(TypedDict):
-    """How far the answer can be trusted."""
+    """How far the answer can be trusted; `parts` are the questions of a message that holds several, in its order."""
 
     level: str
     score: Annotated[float, Field(description="0 to 1; determines the level.")]
     reason: Annotated[str, Field(examples=["7 relevant sources with 3 citations"])]
     factors: dict[str, float]
+    parts: NotRequired[list[PartConfidence]]
 
 
 class Metadata(TypedDict):

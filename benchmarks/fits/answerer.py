@@ -38,7 +38,6 @@ PRIOR: Final = {
     "kind": 0.3,
     "place": 0.1,
     "lacking": -0.5,
-    "absent": -0.5,
     "range": 0.8,
     "score": 0.4,
     "meaning": 0.4,

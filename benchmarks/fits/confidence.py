@@ -51,13 +51,13 @@ def answers(folder: Path, kept: Path) -> Iterator[Labelled]:
         if one.name.startswith("spans"):  # Each is one document, which any answer cites.
             continue
         for row in asked(one, kept=kept):
-            if not row.held and (found := answer(row, model, services)):
+            if not row.held and (found := answer(row, model, services, one.name)):
                 yield found
         vectors.keep()
 
 
-def answer(row: Asked, model: OfflineChatModel, services: Service) -> Labelled | None:
-    """Return the answer to a question; None where it was declined or cannot be judged."""
+def answer(row: Asked, model: OfflineChatModel, services: Service, corpus: str) -> Labelled | None:
+    """Return the answer to a question of a set; None where it was declined or cannot be judged."""
     chain = build_chain(
         retriever=KeptPassages(found=row.documents),
         model=model,
@@ -69,7 +69,7 @@ def answer(row: Asked, model: OfflineChatModel, services: Service) -> Labelled |
     if given["confidence"] is None or given["outcome"] not in {"answered", "unsure"} or not row.is_judged:
         return None
     right = row.case.in_scope and holds(given["answer"], row)
-    return Labelled(dict(given["confidence"]["factors"]), right, row.corpus)
+    return Labelled(dict(given["confidence"]["factors"]), right, corpus)
 
 
 def model_of(some: Sequence[Labelled]) -> CalibrationModel:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence, evidence_of
 from chains.citations.support import match, shorten, spread
-from chains.metadata import CLOSEST
 from chains.naming import place_in
 from chains.state import ClosestPassage, Generated, Passage, passages_of
 from chains.text.quantities import quantities
@@ -43,7 +42,7 @@ def closest_passages(question: str, passages: Sequence[Passage]) -> list[Closest
 
 
 def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassage]:
-    """Return the closest passages in the order of the model's match scores; else in the retriever's order.
+    """Return the closest passages in the retriever's order.
 
     Where no passage reaches the threshold, they are the nearest below it. The questions of a message that are not
     answered get theirs in turn.
@@ -56,8 +55,7 @@ def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassa
         ]
         unique = {(one["doc_id"], one["quote"]): one for turn in zip_longest(*found) for one in turn if one}
         return list(unique.values())[:MOST]
-    shown, places = state["context"]["passages"], state["message"].response_metadata.get(CLOSEST)
-    passages = [shown[place] for place in places] if places else state["documents"] or state.get("nearest", [])
+    passages = state["documents"] or state.get("nearest", [])
     return closest_passages(state.get("search_query") or state["question"], passages)
 
 

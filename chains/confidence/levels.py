@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from chains.errors import ConfigurationError
-from chains.state import Cited, Confidence, Outcome, passages_of
+from chains.metadata import PARTS, UNSURE
+from chains.state import Cited, Confidence, Outcome, PartConfidence, passages_of
 
 UNKNOWN_SCORES = "The retriever gives no relevance scores"
 NO_MATCH = "No citation could be matched to a source"
@@ -45,7 +47,7 @@ def supported_share(state: Cited) -> float:
 class RateAnswers:
     """Rates answers from the documents by a strategy.
 
-    With several questions, each answered one is rated by its own passages, and the lowest rating counts.
+    With several questions, each answered one is rated by its own passages and match, and the lowest rating counts.
     """
 
     strategy: ConfidenceStrategy
@@ -59,19 +61,29 @@ class RateAnswers:
             rating = self.strategy(state)
             older = f". Another version says {state['older']}" if state.get("older") else ""
             return {**rating, "reason": rating["reason"] + older}
-        rated = [self.strategy(_of_part(part, state)) for part in answered]
-        least = min(range(len(rated)), key=lambda place: rated[place]["score"])
-        if all(one == rated[0] for one in rated):
-            return rated[0]
-        reason = f"{rated[least]['reason']} (question {answered[least] + 1}, the least certain)"
-        return {**rated[least], "reason": reason}
+        rated = {part: self.strategy(_of_part(part, state)) for part in answered}
+        least = min(answered, key=lambda part: rated[part]["score"])
+        parts = [
+            PartConfidence(level=rated[part]["level"], score=rated[part]["score"])
+            if part in rated
+            else PartConfidence(level="none", score=0.0)
+            for part in range(len(state["parts"]))
+        ]
+        is_alike = all(one == rated[least] for one in rated.values())
+        note = "" if is_alike else f" (question {least + 1}, the least certain)"
+        return {**rated[least], "reason": rated[least]["reason"] + note, "parts": parts}
 
 
 def _of_part(part: int, state: Cited) -> Cited:
     """Return the state as if only one question of the message were asked."""
     documents = [passage for _, passage in passages_of(part, state["documents"])]
-    question = state["parts"][part]["question"]
-    return {**state, "question": question, "translation": question, "documents": documents}
+    question, message = state["parts"][part]["question"], state["message"]
+    own = message.response_metadata.get(PARTS)  # Of a model that chooses statements, for each question by itself.
+    if own:
+        message = message.model_copy(update={"response_metadata": {**message.response_metadata, **own[part]}})
+    outcome: Outcome = "unsure" if own and own[part][UNSURE] else state["outcome"]
+    found = {**state, "question": question, "translation": question, "documents": documents}
+    return cast("Cited", {**found, "message": message, "outcome": outcome})
 
 
 @dataclass(frozen=True, slots=True)

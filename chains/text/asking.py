@@ -24,7 +24,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("mail", r"\be-?mail address\b"),
     ("duration", rf"\bhow (?:long|soon|quickly|far ahead|many {_UNITS_OF_TIME})\b"),
     ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),
-    ("share", r"\bper ?cent(?:age)?\b"),
+    ("share", r"\bper ?cent(?:age)?\b|\b(?:commission|discount|duty|gst|interest|tax|vat) rates?\b"),
     (
         "money",
         r"(?<!free of )(?<!without )(?<!no )\b(?:price|cost|fee|(?:sur)?charge|premium|fine)s?\b"
@@ -115,10 +115,10 @@ def is_measured(wanted: Collection[Kind]) -> bool:
 
 def fits(text: str, wanted: Collection[Kind], question: str) -> float:
     """Return 1 where a statement is of a kind that is wanted, -1 where it would have to be and is not, else 0."""
-    given = [_gives(kind, text, question) for kind in wanted if kind in _GIVES or kind in _STRICT]
-    if any(given):
+    given = {_gives(kind, text, question) for kind in wanted if kind in _GIVES or kind in _STRICT}
+    if True in given:
         return 1.0
-    return -1.0 if given and "exception" not in wanted and _OPEN.isdisjoint(wanted) else 0.0
+    return -1.0 if given == {False} and "exception" not in wanted and _OPEN.isdisjoint(wanted) else 0.0
 
 
 def gives_what_is_asked(text: str, question: str) -> bool:
@@ -129,7 +129,10 @@ def gives_what_is_asked(text: str, question: str) -> bool:
 
 
 def _gives(kind: Kind, text: str, question: str) -> bool | None:
-    """Return whether a text gives an answer of a kind; None where it has no figure that would tell."""
+    """Return whether a text gives an answer of a kind; None where no figure would tell, or none has its unit.
+
+    A clock's time is also a length, as of a song, but no number of days.
+    """
     form = _GIVES.get(kind)
     if kind not in _STRICT[2:]:
         return bool(form and form.search(text))
@@ -138,8 +141,10 @@ def _gives(kind: Kind, text: str, question: str) -> bool | None:
     measures = {one.measure for one in figures if not _SINCE.search(text, 0, one.start)} - _PRODUCTS
     if not measures:
         return bool(form.search(text)) or (None if kind == "money" else False) if form else None
+    if kind == "duration" and "time of day" in measures and "how long" in question.lower():
+        return True
     if kind in _MEASURES:
-        return _MEASURES[kind](measures)
+        return _MEASURES[kind](measures) or (None if measures == {""} else False)
     asked = _ASKS["count"].search(question)
     nouns = asked[0].split()[2:] if asked else []
     keys = {word.key for word in tokens(" ".join(nouns))}

@@ -289,7 +289,8 @@ class _Reader:
     def _names_columns(self, place: int, cells: Sequence[Cell]) -> bool:
         """Return whether a row below the head names columns as well: periods, or names and units over figures."""
         others = [cell.text for cell in cells[1:] if cell.text]
-        if not others or any(_FIGURE.search(text) and not _PERIOD.match(text) for text in others):
+        is_named = not cells[0].text and any(map(str.isalpha, "".join(others)))  # "Model 606", below a blank.
+        if not others or any(_FIGURE.search(text) and not _PERIOD.match(text) for text in others if not is_named):
             return False
         if all(_PERIOD.match(text) for text in others) and not _FIGURE.search(" ".join(self.columns[1:])):
             return True

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage
 import prompts
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.answer import OfflineAnswer, decline, together
+from chains.confidence import CalibratedConfidence
 from chains.metadata import PARTS, WITHHELD
 from chains.retrieval import ChunkRetriever, Filters, retrieve
 from chains.scope import ScopeGate, parse_scope
@@ -187,3 +188,17 @@ def test_words_of_the_message_write_no_marker_and_no_heading():
     answer = chain().invoke({"question": "What is the GST rate [Guide > Rate] **1)**? How long is a quote valid?"})
     assert answer["answer"].startswith("**1) What is the GST rate Guide > Rate 1)?**\n\n")
     assert len(answer["citations"]) == 2
+
+
+def test_each_question_has_a_badge_of_its_own_and_the_message_that_of_the_weakest():
+    question = {"question": "What is the GST rate? How long is a quote held in Perth? What does storage in Laos cost?"}
+    shelves = {"GST": [GST], "storage": [], "quote": [QUOTE]}
+    confidence = chain(retriever=Shelves(shelves=shelves), confidence=CalibratedConfidence()).invoke(question)[
+        "confidence"
+    ]
+
+    first, unsure, lacking = confidence["parts"]
+    assert (unsure["level"], lacking["level"]) == ("low", "none")
+    assert first["score"] > unsure["score"] == confidence["score"]
+    assert confidence["level"] == "low"
+    assert "question 2, the least certain" in confidence["reason"]

@@ -19,8 +19,6 @@ from chains.text.tokens import tokens
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
-CLOSEST_SHOWN: Final = 3
-"""The most passages that count as closest."""
 AS_MUCH: Final = 0.6
 """The share of the best one's part of the question that it has to hold."""
 NEAR: Final = 0.1
@@ -35,21 +33,20 @@ LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE: Final = 0.05
 _FEW: Final = 2
-_FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusion.
 
 
 class OfflineAnswer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
-    `text` quotes statements; it is empty where none is near. `closest` are the places of the entries that come closest,
-    best first; `given` is False where the answer is not sure enough, `unsure` True where it is quoted all the same.
+    `text` quotes statements; it is empty where none is near. `given` is False where the answer is not sure enough,
+    `unsure` True where it is quoted all the same. `parts` are the answers to the questions of a message.
     """
 
     text: str
     probability: float
-    closest: Sequence[int] = ()
     unsure: bool = False
     given: bool = True
+    parts: "Sequence[OfflineAnswer]" = ()
 
     def worded(self, prompts_folder: Path | None = None) -> str:
         """Return what is said: the quotes, below a line that says so where they are not sure; else a decline."""
@@ -59,9 +56,9 @@ class OfflineAnswer(NamedTuple):
         return f"{line}\n\n{self.text}" if self.text else line
 
 
-def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> OfflineAnswer:
+def decline(probability: float = 0.0) -> OfflineAnswer:
     """Return an answer that quotes nothing: no statement is near, or all speak of something else."""
-    return OfflineAnswer("", probability, closest, given=False)
+    return OfflineAnswer("", probability, given=False)
 
 
 def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
@@ -70,7 +67,6 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         return decline()
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
-    closest = _closest([evidence.statements[row].entry for row in order], len(evidence.entries))
     probabilities = ranker.probabilities(evidence.values, evidence.agreement)
     contradicted = evidence.contradicted
     left = [out or one.is_left for out, one in zip(contradicted, evidence.statements, strict=True)]
@@ -78,28 +74,30 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         contradicted = left
     order.sort(key=lambda row: contradicted[row])
     best = order[0]
-    probability = min(float(probabilities[best]), evidence.ceiling(best))
+    fitting = [row for row in order if not contradicted[row]]
+    sides = _sides(evidence, fitting)
+    # Of several that are asked about, the least certain counts.
+    probability = min(float(probabilities[best]), evidence.ceiling(best), *(float(probabilities[row]) for row in sides))
     is_near = probability >= NEAR or evidence.nearest >= NEAR_PASSAGE
     if contradicted[best] or not is_near:
-        return decline(min(probability, NEAR), closest)
+        return decline(min(probability, NEAR))
     is_sure = probability >= ranker.threshold
     beside = probability * (ALSO if is_sure else ALSO_UNSURE)
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
     first = evidence.statements[best]
     close = [
         one
-        for one, row in ((evidence.statements[row], row) for row in order if not contradicted[row])
+        for one, row in ((evidence.statements[row], row) for row in fitting)
         if (probabilities[row] >= beside and held[row] >= AS_MUCH * held[best])
         or (one.statement.kind == "row" and one.block == first.block and held[row] >= held[best] - _TIE)
     ]
-    sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
-    quoted = compose(evidence, list(dict.fromkeys([*sides, *close])), most)
+    quoted = compose(evidence, list(dict.fromkeys([*(evidence.statements[row] for row in sides), *close])), most)
     word = verdict(first, evidence) if is_sure and not sides and not VERDICT.match(quoted) else ""
     if word and {verdict(one, evidence) for one in close} <= {word, ""}:
         opening = quoted.partition(" ")[0]
         is_name = any(token.weight for token in tokens(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
-    return OfflineAnswer(quoted, probability, closest, unsure=not is_sure, given=is_sure)
+    return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure)
 
 
 def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
@@ -108,12 +106,13 @@ def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | 
     The probability is that of the least certain part that is quoted. Where no question is answered, neither is the
     message.
     """
-    if not any(one.given for _, one in parts):
-        return max((one for _, one in parts), key=lambda one: one.probability)
+    answers = [one for _, one in parts]
+    if not any(one.given for one in answers):
+        return max(answers, key=lambda one: one.probability)
     headings = (f"**{number}) {_heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
     texts = (one.worded(prompts_folder) for _, one in parts)
     text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
-    return OfflineAnswer(text, min(one.probability for _, one in parts if one.text))
+    return OfflineAnswer(text, min(one.probability for one in answers if one.text), parts=answers)
 
 
 def _heading(asked: str) -> str:
@@ -123,22 +122,13 @@ def _heading(asked: str) -> str:
     return plain if len(plain) <= LONGEST_HEADING else f"{plain[:LONGEST_HEADING].rsplit(maxsplit=1)[0]}…"
 
 
-def _closest(ranked: Sequence[int], count: int) -> list[int]:
-    """Return the entries that come closest: by their places in the context, and half as much by their statements."""
-    places = {entry: place for place, entry in enumerate(dict.fromkeys(ranked))}
-    worth = {entry: 1 / (_FUSED + entry) for entry in range(count)}
-    for entry, place in places.items():
-        worth[entry] += 0.5 / (_FUSED + place)
-    return sorted(worth, key=lambda entry: -worth[entry])[:CLOSEST_SHOWN]
-
-
-def _sides(evidence: Evidence, ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Return the best statement for each name that is asked about, where no single statement holds them all."""
-    sides = evidence.question.sides
-    if not sides or any(all(evidence.holds(one, side) for side in sides) for one in ranked[:_FEW]):
+def _sides(evidence: Evidence, ranked: Sequence[int]) -> list[int]:
+    """Return the row of the best statement for each name that is asked about, unless one statement holds them all."""
+    sides, statements = evidence.question.sides, evidence.statements
+    if not sides or any(all(evidence.holds(statements[row], side) for side in sides) for row in ranked[:_FEW]):
         return []
-    found = (next((one for one in ranked if evidence.holds(one, side)), None) for side in sides)
-    return [one for one in found if one]
+    found = (next((row for row in ranked if evidence.holds(statements[row], side)), None) for side in sides)
+    return [row for row in found if row is not None]
 
 
 def compose(evidence: Evidence, ranked: Sequence[Candidate], most: int) -> str:

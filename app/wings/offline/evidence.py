@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import GLOSSARY, MISTYPED, NAME_FLOOR, WORD_FLOOR, Matcher, Matrix, repeats, words_of
+from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Matcher, Matrix, repeats, words_of
 from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
@@ -18,9 +18,7 @@ from chains.text.statements import Statement
 from chains.text.tokens import tokens
 from chains.versions import MARK, STATE, holds_on, is_left, names_edition, series_of
 
-FEATURES: Final = (
-    *("near", "kind", "place", "lacking", "absent", "range", "score", "meaning", "meaning_above", AHEAD),
-)
+FEATURES: Final = (*("near", "kind", "place", "lacking", "range", "score", "meaning", "meaning_above", AHEAD),)
 """What is measured; what is not known, or not yet, is not a number."""
 
 EMBEDDED_CHARACTERS: Final = 160
@@ -35,7 +33,7 @@ NAMED: Final = 0.6
 UNNAMED, LACKING = 0.55, 0.7
 """The most probability without a name or all things of the question, and of a figure without one of these."""
 _LEAST_RARITY: Final = 0.3
-VERDICT: Final = re.compile(r"^(?:yes|no)\b[,.:;]?\s*", re.IGNORECASE)
+VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
 _RANKS: Final = re.compile(
@@ -97,7 +95,6 @@ class Evidence:
             for n, entry in enumerate(entries)
             if all(code in entry.header + entry.text for code in question.codes)
             for statement in entry.statements
-            if "definition" in question.wants or not _is_glossary(statement, entry)
         ]
         texts = [statement.said for statement, _ in found]
         leads = [statement.announced for statement, _ in found]
@@ -189,12 +186,6 @@ class Evidence:
         """Return the similarity of the passage that is nearest to the question; 0 where none is known."""
         return float(np.nan_to_num(self.values[:, FEATURES.index("score")]).max(initial=0.0))
 
-    def _absent(self) -> float:
-        """Return the share of the things that the question names which no statement holds."""
-        held = np.maximum(self.placed.max(axis=0, initial=0.0), self._headers.max(axis=0, initial=0.0))
-        nouns = [row for row, term in enumerate(self.question.terms) if term.carries]
-        return sum(bool(held[row] < FIXED) for row in nouns) / len(nouns) if nouns else 0.0
-
     def unnamed(self, one: Candidate) -> float:
         """Return the share of the question's names and figures that a statement lacks; of sides it needs one."""
         asked = self.question
@@ -246,7 +237,6 @@ class Evidence:
             "kind": [self._fits(one) for one in self.statements],
             "place": 1 / (1 + numbers),
             "lacking": [self.lacking(one) for one in self.statements],
-            "absent": np.full(count, self._absent()),
             "range": ranges,
             "score": np.array([known[n] for n in numbers], dtype=np.float64),
             "meaning": unknown,
@@ -313,9 +303,10 @@ class Evidence:
         for place in () if is_key else range(1, min(len(row.cells) for row in rows)):
             cells = [{word.key: word.weight for word in tokens(row.cells[place].text) if word.weight} for row in rows]
             # "Chilled" is near to "frozen", and no answer where another row says "frozen".
-            is_said = any(self.matcher.is_asked(key, MISTYPED) for cell in cells for key in cell)
-            least = MISTYPED if is_said else NAME_FLOOR
+            is_said = any(self.matcher.is_asked(key, 1.0) for cell in cells for key in cell)
+            least = 1.0 if is_said else NAME_FLOOR
             asked = [{key for key in cell if self.matcher.is_asked(key, least)} for cell in cells]
+            asked = [some if any(map(str.isalpha, some)) else set() for some in asked]  # A figure alone names no row.
             shares = [
                 sum(cell[key] for key in some) / max(1e-6, sum(cell.values()))
                 for cell, some in zip(cells, asked, strict=True)
@@ -327,7 +318,7 @@ class Evidence:
     def ceiling(self, row: int) -> float:
         """Return the most that the probability of a statement may be, 0-1, for what it lacks of the question."""
         asked, values = self.question, dict(zip(FEATURES, self.values[row], strict=True))
-        if self.unnamed(self.statements[row]) > 0 or values["lacking"] >= 1 or (asked.own and is_measured(asked.wants)):
+        if self.unnamed(self.statements[row]) > 0 or values["lacking"] >= 1:
             return UNNAMED
         one = self.statements[row]
         is_compared = one.statement.kind == "row" and _RANKS.search(
@@ -375,7 +366,3 @@ class Evidence:
         known = self.question.quantities
         mine = [one for one in one.statement.quantities if not one.label and not any(map(one.equals, known))]
         return any(figure.equals(given) for figure in mine for given in other.statement.quantities)
-
-
-def _is_glossary(statement: Statement, entry: Entry) -> bool:
-    return statement.kind != "sentence" and bool(GLOSSARY.search(f"{statement.announced} {entry.section}"))

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from app.wings.offline.question import Question, join_initials
 from chains.ports import WordSimilarity
 from chains.text.tokens import MONTHS, Token, fold, tokens
-from chains.text.words import one_error_away, stem, word_list
+from chains.text.words import stem, word_list
 
-GLOSSARY: Final = re.compile(r"glossary|abbreviation|acronym|short form|key terms|definitions", re.IGNORECASE)
 DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
 _SOME_DAYS: Final = re.compile(rf"\b({'|'.join(DAYS)})s? ?(?:to|until|through|-|\u2013) ?({'|'.join(DAYS)})", re.I)
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
@@ -27,22 +26,16 @@ _EXACT: Final = frozenset({*DAYS, *MONTHS})
 """Words beside which no other one counts: each is near to all others of its kind."""
 WORD_FLOOR: Final = 0.4  # Cosines of words below this are chance.
 NAME_FLOOR: Final = 0.6  # A city and its country are this near, two cities often nearer than two things.
-SPELLED_OUT: Final = 0.9
-"""What the abbreviation of a question's words is worth."""
 LONGEST_ACRONYM: Final = 5
-SHORTEST_MISTYPED: Final = 5  # Shorter words have too many neighbours to tell a typing error from another word.
-MISTYPED: Final = 0.9
-"""What a word one typing error away is worth."""
 
 
 class Words(NamedTuple):
-    """The content words of a text by key, the short ones among them, and the initials of its words.
+    """The content words of a text by key, and the initials of its words.
 
     An abbreviation that the text spells out is a part of the initials.
     """
 
     keys: dict[str, str]
-    short: frozenset[str]
     initials: str
 
 
@@ -58,10 +51,9 @@ def words_of(text: str) -> Words:
     for first, last in _SOME_DAYS.findall(text.lower()) if "day" in text.lower() else ():
         places = (DAYS.index(first), DAYS.index(last))
         keys |= {stem(day): day for day in DAYS[min(places) : max(places) + 1]}
-    short = frozenset(word for word in keys.values() if 1 < len(word) <= LONGEST_ACRONYM)
     runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.
     initials = ("".join(_initial(token, text) for token in run) for run in runs)
-    return Words(keys, short, "\n".join(initials))
+    return Words(keys, "\n".join(initials))
 
 
 def _initial(token: Token, text: str) -> str:
@@ -88,7 +80,6 @@ class Matcher:
 
     def __init__(self, question: Question, texts: Sequence[str], similarity: WordSimilarity | None) -> None:
         self._terms = question.terms
-        self._asked = words_of(question.text).initials
         vocabulary = {key: word for text in texts for key, word in words_of(text).keys.items()}
         self._column = {key: column for column, key in enumerate(vocabulary)}
         self._near = self._nearness(list(vocabulary.values()), similarity)
@@ -110,9 +101,6 @@ class Matcher:
         for row, term in enumerate(self._terms):
             if term.key in self._column:
                 near[row, self._column[term.key]] = 1.0
-            elif term.key.isalpha() and len(term.key) >= SHORTEST_MISTYPED:
-                mistyped = [self._column[key] for key in one_error_away(term.key) & self._column.keys()]
-                near[row, mistyped] = np.maximum(near[row, mistyped], MISTYPED)
         return near
 
     def rows(self, texts: Sequence[str]) -> Matrix:
@@ -124,12 +112,8 @@ class Matcher:
             for row in self._short:
                 if self._terms[row].word in words.initials:
                     found[place, row] = 1.0
-            for letters in (word for word in words.short if word in self._asked):
-                for row, term in enumerate(self._terms):
-                    if term.word[0] in letters and len(term.word) > len(letters):
-                        found[place, row] = max(found[place, row], SPELLED_OUT)
         return found
 
-    def is_asked(self, key: str, least: float = NAME_FLOOR) -> bool:
+    def is_asked(self, key: str, least: float) -> bool:
         """Return whether a word is one of the question's, or as near to one."""
         return bool(self._near[:, self._column.get(key, -1)].max(initial=0.0) >= least)

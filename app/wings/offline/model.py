@@ -22,7 +22,7 @@ from app.wings.offline.question import read
 from app.wings.offline.ranker import Ranker, packaged_ranker
 from app.wings.offline.spelling import corrected
 from chains.history import turns_of
-from chains.metadata import ASKED, CLOSEST, MATCH, PARTS, SCORES, SEARCHED, UNSURE
+from chains.metadata import ASKED, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
 from chains.reformulation.splitting import asking_part
@@ -107,25 +107,21 @@ class OfflineChatModel(BaseChatModel):
         if parts:
             reply = together([(part["question"], self._part(part, shown)) for part in parts], self.prompts_folder)
         else:
-            reply = self._single(_asked(messages), shown, _fact(messages, SCORES))
+            asked = _asked(messages)
+            scores, own = _fact(messages, SCORES), asking_part(asked)
+            reply = self._quoted(asked, shown, scores)
+            if own and not reply.given:  # Then its question, with the statements before it as what it is asked on.
+                retried = self._quoted(asked, shown, scores, own=own)
+                reply = retried if retried.given or retried.probability > reply.probability else reply
         text = reply.worded(self.prompts_folder)
         for mark in filter(None, stop or ()):
             text = text.split(mark, 1)[0]
         return reply._replace(text=text)
 
-    def _single(self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None]) -> OfflineAnswer:
-        """Answer one question; where that fails, the part of it that asks, with the rest as what it is asked on."""
-        reply = self._quoted(asked, shown, scores)
-        if reply.given or not (own := asking_part(asked)):
-            return reply
-        retried = self._quoted(asked, shown, scores, own=own)
-        return retried if retried.given or retried.probability > reply.probability else reply
-
     def _part(self, part: Mapping[str, Any], shown: Sequence[Entry]) -> OfflineAnswer:
         """Answer one question of several from the passages that were found for it."""
         places = [place for place in part["places"] if place < len(shown)]
-        found = self._quoted(part["query"], [shown[place] for place in places], part["scores"], own=part["question"])
-        return found._replace(closest=[places[place] for place in found.closest])
+        return self._quoted(part["query"], [shown[place] for place in places], part["scores"], own=part["question"])
 
     def _quoted(
         self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = ""
@@ -180,8 +176,9 @@ def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
 
 def _metadata(reply: OfflineAnswer) -> dict[str, Any]:
     """Return what the message tells beside its text."""
-    metadata = {"model_name": MODEL_NAME, "finish_reason": "stop", MATCH: round(reply.probability, 4)}
-    return metadata | {UNSURE: reply.unsure, CLOSEST: list(reply.closest)}
+    own = {MATCH: round(reply.probability, 4), UNSURE: reply.unsure}
+    parts = [{MATCH: round(part.probability, 4), UNSURE: part.unsure} for part in reply.parts]
+    return {"model_name": MODEL_NAME, "finish_reason": "stop", **own, **({PARTS: parts} if parts else {})}
 
 
 def _usage(messages: Sequence[BaseMessage], text: str) -> UsageMetadata:

@@ -18,9 +18,6 @@ _SUPPOSES: Final = re.compile(
     r"\W*(?:(?:worked |another )?example\b|for (?:example|instance)\b|suppose\b|assum(?:e|ing)\b|imagine\b)", re.I
 )
 _FIGURE: Final = re.compile(r"\d")
-_ARITHMETIC: Final = re.compile(
-    r"\d[^=\n]{0,60}?[-+x*/\u00d7\u00f7\u2212][^=\n]{0,60}=\s?\W{0,4}(?:[A-Z]{1,3}\W?)?\d", re.IGNORECASE
-)
 _CONTENTS: Final = re.compile(
     r"\W*(?:table of )?(?:contents|index|related|see also|navigation|menu|links|tags)\b", re.I
 )
@@ -85,7 +82,7 @@ def is_worked(statement: Statement, section: str) -> bool:
     is_supposed = _EXAMPLE.search(" ".join([section, *statement.headings[-1:], statement.lead])) or _SUPPOSES.match(
         statement.said
     )
-    return bool((is_supposed and _FIGURE.search(statement.said)) or _ARITHMETIC.search(statement.said))
+    return bool(is_supposed and _FIGURE.search(statement.said))
 
 
 def _is_quotable(statement: Statement, *, is_last: bool) -> bool:

@@ -11,7 +11,7 @@ from chains.text.words import stem, word_set
 
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
-_CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{4,}\b")
+_CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{5,}\b")
 _THOUSANDS: Final = re.compile(
     r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)|(?<=\d)\.(?=000\b)"
 )
@@ -19,7 +19,6 @@ _MAY: Final = re.compile(r"^May(?= \D)")  # The verb.
 # What the asker supposes, and may be wrong about.
 _PREMISE: Final = re.compile(r"^\W*since\b(?! \w+ \d{4})[^,?]*|\b(?:because|given that|now that)\b[^,?]*", re.I)
 _FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
-_MINE: Final = re.compile(r"\b(?:my|mine|his|her|their)\b", re.I)
 # An order, and a question for the state of what only the asker has: no document answers these.
 _ORDER: Final = re.compile(
     r"^\W*(?:(?:hi|hello|hey|ok|okay|now|then|so)\W+)*(?:please|kindly)\b(?! (?:tell|explain|describe|list|define))"
@@ -68,8 +67,6 @@ _COUNTRIES: Final = frozenset(
 )
 """Countries whose names mean nothing else; they are names in small letters as well."""
 _SHORT_SUBJECT: Final = 2
-_TITLE_CASE: Final = 0.6
-_LONG: Final = 6
 _WITHIN_NAME: Final = frozenset((" ", "-", " & "))
 _JOINS: Final = re.compile(
     r"\s*(?:,|and|or|/|,\s*and|,\s*or)\s*(?:(?:which|what|how long) )?(?:(?:in|for|to|from|of|by|with) )?(?:the )?",
@@ -112,7 +109,6 @@ class Question:
         background: names of the statement that it is asked on; an answer has to hold one of them.
         sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
         quantities: its figures, which ranges may hold.
-        own: whether it asks about a thing of the asker's own.
         unanswerable: whether no document can answer it.
     """
 
@@ -124,7 +120,6 @@ class Question:
     background: list[list[int]]
     sides: list[list[int]]
     quantities: list[Quantity]
-    own: bool
     unanswerable: bool
 
 
@@ -142,10 +137,7 @@ def read(text: str, own: str = "") -> Question:
     )
     words = tokens(joined)
     content = [token for token in words if token.weight]
-    # Capitals say nothing where all letters are, or most words of a longer question begin with one.
-    in_capitals, opening = all(word.text.isupper() for word in words), sum(word.text[0].isupper() for word in words)
-    trusted = not in_capitals and opening <= _TITLE_CASE * max(len(words), _LONG)
-    terms = tuple(_terms(content, trust_capitals=trusted, trust_acronyms=not joined.isupper()))
+    terms = tuple(_terms(content, trust_capitals=not joined.isupper()))
     names, joint = _names(joined, content, terms)
     asking = {token.key for token in tokens(own or joined)}
     context = [name for name in names if not any(terms[row].key in asking for row in name)]
@@ -165,7 +157,6 @@ def read(text: str, own: str = "") -> Question:
         background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
         quantities=[figure for figure in quantities(_THOUSANDS.sub("", own or joined)) if not figure.label],
-        own=bool(_MINE.search(own or joined)),
         unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
 
@@ -180,12 +171,11 @@ def join_initials(text: str) -> str:
     return _INITIALS.sub(lambda found: "".join(part or "" for part in found.groups()), text)
 
 
-def _terms(content: list[Token], *, trust_capitals: bool, trust_acronyms: bool) -> list[Term]:
+def _terms(content: list[Token], *, trust_capitals: bool) -> list[Term]:
     found: dict[str, Term] = {}
     for token in content:
         country = token.key in _COUNTRIES
-        acronym = trust_acronyms and len(token.text) > 1 and token.text.isupper()
-        capital = country or (token.kind == "name" and (trust_capitals or acronym))
+        capital = country or (token.kind == "name" and trust_capitals)
         named = country or (capital and not token.text.isupper())
         asks = token.key in _FORM_WORDS and not named
         share = FORM_WORD if asks else 1.0

@@ -133,7 +133,7 @@ export class ExchangeView {
       this.drawn = drawn;
       if (final) exchange.numbers = numbers;
       replace(this.answer, html);
-      this.summary = parts > 1 ? partsSummary(this.answer) : null;
+      this.summary = parts > 1 ? partsSummary(this.answer, exchange.confidence?.parts ?? []) : null;
       connect(this.answer, exchange);
       return true;
     } catch {

@@ -1,6 +1,6 @@
 // What stands around an answer: how many of its questions are answered, its sources and related documents.
 import { element, icon } from "./elements.js";
-import { dateOf, domainOf, placeOf, sourcesOf } from "./sources.js";
+import { dateOf, domainOf, levelOf, placeOf, sourcesOf } from "./sources.js";
 import { t } from "./words.js";
 import { openDocument } from "./open.js";
 
@@ -46,10 +46,16 @@ export function documentChips(documents) {
   return element("ul", { class: "document-chips" }, ...items);
 }
 
-/** Return one line on the parts of an answer to several questions: how many are answered, and which are not.
- * @param {HTMLElement} answer As it is shown */
-export function partsSummary(answer) {
+/** Return one line on the parts of an answer to several questions: how many are answered, and which are not; each gets
+ * its own badge.
+ * @param {HTMLElement} answer As it is shown
+ * @param {{ level: string }[]} rated How far each part can be trusted, where that is known */
+export function partsSummary(answer, rated) {
   const headings = [...answer.querySelectorAll("h3")];
+  rated.forEach(({ level }, at) => {
+    const badge = level !== "none" && element("span", { class: "badge", text: t(`confidence.${levelOf(level)}`) });
+    if (badge) headings[at]?.after(element("p", { class: "confidence", data: { level: levelOf(level) } }, badge));
+  });
   const isAnswered = (/** @type {Element} */ heading) => {
     let next = heading.nextElementSibling;
     while (next && next.tagName !== "H3" && !next.querySelector(".chip:not([data-kind=unmatched])")) next = next.nextElementSibling;

@@ -89,7 +89,6 @@ def test_unsure_reply_quotes_the_best_statement_below_a_line_that_says_so():
     assert reply.response_metadata["unsure"]
     assert reply.text.startswith(f"{UNSURE}\n\n")
     assert reply.text.endswith("[Incidents > Times]")
-    assert reply.response_metadata["closest"] == [0]
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,8 @@ def test_text_without_capitals_is_quoted_by_its_sentences():
 
 def test_word_with_a_typing_error_meets_the_word():
     entry = "[Guide > Halal]\nA halal certificate is required for cosmetics. Other goods need a label."
-    answer = ask("Is a halal certifcate required for cosmetcs?", entry)
+    model = OfflineChatModel(similarity=word_similarity())
+    answer = ask("Is a halal certifcate required for cosmetcs?", entry, model=model)
     assert answer == "Yes, a halal certificate is required for cosmetics. [Guide > Halal]"
 
 
@@ -217,7 +218,7 @@ def test_container_that_no_document_names_is_declined():
     assert is_not_sure(ask("Which yard holds container ONEU1234565?", entry))
 
 
-def test_glossary_row_answers_only_a_question_for_the_meaning():
+def test_glossary_row_answers_a_question_for_the_meaning():
     entry = (
         "[Sea Guide > Abbreviations]\n| Short form | Meaning |\n|---|---|\n"
         "| VGM | Verified gross mass of a container |\n| SI | Shipping instruction |"
@@ -225,7 +226,6 @@ def test_glossary_row_answers_only_a_question_for_the_meaning():
     assert ask("What does VGM stand for?", entry) == (
         "VGM – Meaning: Verified gross mass of a container. [Sea Guide > Abbreviations]"
     )
-    assert is_not_sure(ask("Is the VGM of a container verified?", entry))
 
 
 def test_what_is_is_answered_by_a_definition_and_not_by_a_heading():
