@@ -111,12 +111,15 @@ class Evidence:
         ]
         self.weights = self._weigh(placed)
         other_rows, ranges = self._compare_rows()
+        figures = np.array([term.word[0].isdigit() for term in question.terms], dtype=bool)
+        self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
         self.contradicted = [
             is_other
             or bool(fit < 0)
             or is_worked(one.statement, entries[one.entry].section)
             or self._is_of_another(one)
             or self._only_names(one.statement)
+            or self._is_before(one)
             or not self._stands_on(one)
             for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
@@ -157,6 +160,15 @@ class Evidence:
         """Return whether a statement, or what stands over it, names a country."""
         return names_country(f"{self.entries[one.entry].header} {one.statement.announced} {one.text}")
 
+    def _is_before(self, one: Candidate) -> bool:
+        """Return whether a statement speaks of what was asked before, and another of what is new: the other shift."""
+        before = [
+            row for row, term in enumerate(self.question.terms) if term.carries and row not in self.question.fresh
+        ]
+        joined = self.placed[(self.placed[:, before] >= HEADER).any(axis=1)] if before else self.placed
+        new = [row for row in self.question.fresh if joined[:, row].max(initial=0.0) >= 1.0]
+        return bool(new) and bool(one.strengths[new].max() < HEADER)
+
     def _only_names(self, one: Statement) -> bool:
         """Return whether an item only names something, below words that the question does not ask about."""
         asked = {term.key for term in self.question.terms}
@@ -178,7 +190,11 @@ class Evidence:
     def lacking(self, one: Candidate) -> float:
         """Return the share of the things that the question names which a statement lacks."""
         sides = {row for side in self.question.sides for row in side}
-        nouns = [row for row, term in enumerate(self.question.terms) if term.carries and row not in sides]
+        nouns = [
+            row
+            for row, term in enumerate(self.question.terms)
+            if term.carries and row not in sides and self.weights[row] > 0
+        ]
         return sum(bool(one.strengths[row] < WORD_FLOOR) for row in nouns) / len(nouns) if nouns else 0.0
 
     @property
@@ -296,6 +312,9 @@ class Evidence:
         holds = np.where(is_exact, held >= 1.0, held >= FIXED)  # "west" is no "east".
         asks = np.array([term.asks for term in self.question.terms])
         tells = ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
+        if (new := [row for row in self.question.fresh if tells[row]]) and is_exact[new].any():
+            replaced = [row for row in np.flatnonzero(tells) if row not in new]  # "and the early one?"
+            tells[replaced], weights[replaced] = False, 0.0
         telling = np.where(holds, held, 0.0).max(axis=0) * tells
         lacked = np.maximum(0.0, telling - alone) @ weights
         others = lacked > lacked.min(initial=np.inf) + 1e-6

@@ -107,9 +107,9 @@ class OfflineChatModel(BaseChatModel):
         if parts:
             reply = together([(part["question"], self._part(part, shown)) for part in parts], self.prompts_folder)
         else:
-            asked = _asked(messages)
+            asked, said = _asked(messages)
             scores, own = _fact(messages, SCORES), asking_part(asked)
-            reply = self._quoted(asked, shown, scores)
+            reply = self._quoted(asked, shown, scores, said=said)
             if own and not reply.given:  # Then its question, with the statements before it as what it is asked on.
                 retried = self._quoted(asked, shown, scores, own=own)
                 reply = retried if retried.given or retried.probability > reply.probability else reply
@@ -124,15 +124,18 @@ class OfflineChatModel(BaseChatModel):
         return self._quoted(part["query"], [shown[place] for place in places], part["scores"], own=part["question"])
 
     def _quoted(
-        self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = ""
+        self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = "", said: str = ""
     ) -> OfflineAnswer:
-        """Answer a question; what is not in the user's `own` words, where they are given, is what it is asked on."""
+        """Answer a question; what is not in the user's `own` words, where they are given, is what it is asked on.
+
+        Where it leans on the questions before it, `said` is what the user typed.
+        """
         if self.similarity is not None:
             texts = [f"{one.header} {one.text}" for one in shown]
             asked, own = (corrected(words, texts, self.similarity) for words in (asked, own))
         if whole := overview(own or asked, shown):
             return whole
-        question = read(asked, own)
+        question = read(asked, own, said)
         if not shown or not question.terms or question.unanswerable:
             return decline()
         evidence = Evidence(question, shown, self.similarity, scores)
@@ -158,14 +161,15 @@ class OfflineChatModel(BaseChatModel):
         evidence.keep(rows, cosines(np.array([vectors[text] for text in texts]), asked).tolist())
 
 
-def _asked(messages: Sequence[BaseMessage]) -> str:
-    """Return the query that was searched for; else the last question, with what it takes from those before it."""
+def _asked(messages: Sequence[BaseMessage]) -> tuple[str, str]:
+    """Return the query that was searched for, else the last question with what it takes from those before; as typed."""
     said = [message for message in messages if isinstance(message, HumanMessage | AIMessage)]
     last = next((place for place in range(len(said) - 1, -1, -1) if isinstance(said[place], HumanMessage)), None)
     if last is None:
-        return ""
+        return "", ""
     extra = said[last].additional_kwargs
-    return extra.get(SEARCHED) or standalone(extra.get(ASKED) or said[last].text, turns_of(said[:last]))
+    typed = extra.get(ASKED) or said[last].text
+    return extra.get(SEARCHED) or standalone(typed, turns_of(said[:last])), typed
 
 
 def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:

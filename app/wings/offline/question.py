@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from chains.text.asking import Kind, kinds
 from chains.text.quantities import Quantity, quantities
 from chains.text.tokens import MONTHS, WEIGHTS, Token, fold, tokens
@@ -109,6 +111,7 @@ class Question:
         background: names of the statement that it is asked on; an answer has to hold one of them.
         sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
         quantities: its figures, which ranges may hold.
+        fresh: which terms are new, where the others are taken over from the questions before it; else empty.
         unanswerable: whether no document can answer it.
     """
 
@@ -120,16 +123,18 @@ class Question:
     background: list[list[int]]
     sides: list[list[int]]
     quantities: list[Quantity]
+    fresh: list[int]
     unanswerable: bool
 
 
-def read(text: str, own: str = "") -> Question:
+def read(text: str, own: str = "", said: str = "") -> Question:
     """Read a question.
 
     Args:
         text: the question.
         own: the part of it that asks, where the rest is the statement that it is asked on: an answer may do without
             the words of that, but for its names.
+        said: the question as the user typed it, where it leans on those before it.
     """
     joined, own = (  # Figures that it supposes go: "since the VAT is 10 %, ...".
         _PREMISE.sub(lambda premise: _FIGURE.sub("", premise[0]), join_initials(_MAY.sub("may", words)))
@@ -148,6 +153,8 @@ def read(text: str, own: str = "") -> Question:
         weaker = (term._replace(asks=True, weight=CONTEXT_WORD * term.weight) for term in terms)
         terms = tuple(term if term.key in asking else other for term, other in zip(terms, weaker, strict=True))
     wants = kinds(own or joined)
+    new = {token.key for token in tokens(said)}
+    is_new = [term.key in new and not term.asks for term in terms]
     return Question(
         text=text,
         terms=terms,
@@ -157,6 +164,7 @@ def read(text: str, own: str = "") -> Question:
         background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
         quantities=[figure for figure in quantities(_THOUSANDS.sub("", own or joined)) if not figure.label],
+        fresh=[] if all(is_new) else np.flatnonzero(is_new).tolist(),
         unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
 

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.wings.offline import OfflineChatModel
 from app.wings.offline.evidence import LACKING, Evidence
 from app.wings.offline.passages import entries
 from app.wings.offline.question import read
-from tests.app.wings.offline.asking_offline import reply_to
+from chains.metadata import SEARCHED
+from tests.app.wings.offline.asking_offline import prompt, reply_to
 
 TABLE = """[Surcharges]
 | Region | Goods | Surcharge |
@@ -38,3 +40,12 @@ def test_one_row_is_no_sure_answer_to_a_question_that_compares_rows():
     )
 
     assert compared <= LACKING < plain
+
+
+def test_what_a_follow_up_names_anew_replaces_what_was_asked_before():
+    table = "| Shift | Begins | Ends |\n|---|---|---|\n| Early | 06:00 | 14:30 |\n| Night | 22:00 | 06:30 |"
+    messages = prompt("and the early one?", f"[Desk > Shifts]\n{table}", scores=[0.8])
+    messages[-1].additional_kwargs[SEARCHED] = "when does the night shift begin early"
+    answer = OfflineChatModel().invoke(messages).text
+    assert "Early – Begins: 06:00" in answer
+    assert "Night" not in answer
