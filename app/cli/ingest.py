@@ -95,7 +95,7 @@ def ingest(
 
 def _notes(index: "Index", paths: Sequence[str]) -> Iterator[str]:
     """Yield what the steps after an ingestion say; one that fails is named, and the report stands."""
-    for tell in hooks.wings("knowledge.ingested:worth_a_look", "knowledge.ingested:count_of_recalled"):
+    for tell in hooks.wings("knowledge.findings:worth_a_look", "knowledge.recall:count_of_recalled"):
         notes = [f"The step {tell.__name__!r} failed, the log says where; the documents are in the index."]
         with side_step(tell.__name__):
             notes = list(tell(index, paths))

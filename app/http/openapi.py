@@ -156,6 +156,8 @@ def _example(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Any:
             return {name: _example(field, models) for name, field in fields.items()}
         case {"items": items} if items:
             return [_example(items, models)]
+        case {"prefixItems": items}:
+            return [_example(item, models) for item in items]
     return {"string": "", "integer": 1, "number": 0.5, "boolean": True, "array": []}.get(schema.get("type", ""), {})
 
 

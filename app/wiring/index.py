@@ -91,7 +91,7 @@ class Index:
         return Ingestion(self.settings, self.stored, self._changed)
 
     def _changed(self) -> None:
-        for tell in hooks.wings("knowledge.ingested:index_changed"):
+        for tell in hooks.wings("knowledge.recall:index_changed"):
             with side_step(tell.__name__):
                 tell(self)
 

@@ -19,7 +19,7 @@ import yaml
 from app.settings import load_settings
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.findings import read_and_lint
-from app.wings.knowledge.linted import Document, Finding, Reading
+from app.wings.knowledge.linted import Document, Finding, read_documents
 from app.wiring import sample_corpus
 from app.wiring.storage import parser
 from benchmarks.figures import ROOT, write_figures
@@ -108,8 +108,7 @@ def _copy(path: Path, to: Path) -> Corpus:
 
 
 def _read(path: Path, root: Path) -> list[Document]:
-    reader = parser(load_settings(_env_file=None))
-    return list(Reading(reader, reader.endings).documents([path]))
+    return list(read_documents(parser(load_settings(_env_file=None)), [path], []))
 
 
 def _results(file: Path, corpora: dict[str, Corpus]) -> Iterator[Result]:

@@ -33,7 +33,7 @@ class CertifiedSource(TypedDict):
     sha256: Annotated[str | None, Field(description="SHA-256 of the file.")]
     bytes: Annotated[tuple[int, int] | None, Field(description="Where the quote stands in a file of UTF-8 text.")]
     characters: Annotated[tuple[int, int], Field(description="Where it stands in the text that was read of the file.")]
-    quote: str
+    quote: Annotated[str, Field(examples=["The rate of GST on imports into Singapore is 9 %."])]
     support: Annotated[float, Field(description="How well the quote supports the sentence, 0 to 1.")]
     rule: Annotated[Rule | None, Field(description="The rule that proves it; null: somebody has to read the quote.")]
 
@@ -43,7 +43,7 @@ class CertifiedSentence(TypedDict):
 
     start: int
     end: int
-    says: str
+    says: Annotated[str, Field(examples=["It is 9 %."])]
     sources: list[CertifiedSource]
 
 
@@ -51,8 +51,8 @@ class Certificate(TypedDict):
     """What proves an answer: `sha256` is the hash of all the rest, those of prompts and settings of what made it."""
 
     version: int
-    question: str
-    answer: str
+    question: Annotated[str, Field(examples=["What is the GST rate on imports?"])]
+    answer: Annotated[str, Field(examples=["It is 9 % [GST Guide > Rate]."])]
     outcome: Outcome
     asked_at: Annotated[str, Field(description="UTC, ISO 8601.")]
     sentences: list[CertifiedSentence]

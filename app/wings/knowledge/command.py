@@ -1,23 +1,29 @@
-"""`waypoint verify`, `why`, `forget` and `insights`: check answers, explain them, delete them, and learn from them."""
+"""`waypoint verify`, `why`, `recall`, `forget`, `insights` and `lint`: check answers and documents, and learn."""
 
-import json
+import json as json_format
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from app import hooks
-from app.cli.rendering import as_json, complain, show
-from app.wings.knowledge.verification import Document, Reader, UnreadableError, Verdict, verify
+from app.cli.ingest import read_settings, service_to_ask
+from app.cli.rendering import as_json, complain, progress_bar, show
+from app.wings.knowledge.verification import Document, Reader, UnreadableError, verify
 from chains.audience import Audience
 from chains.errors import ConfigurationError, IngestionError, WaypointError
 from chains.ingestion.text_files import LOADERS
 from chains.question import check_question
 from chains.regular_files import read_bytes, read_text
 from chains.text.letters import one_line
+
+if TYPE_CHECKING:
+    from app.ledger.answers import LoggedAnswer
+    from app.wiring import Service
 
 
 def verify_proof(
@@ -34,14 +40,17 @@ def verify_proof(
 ) -> None:
     """Check the proof of an answer, without network, model or index; exit 1 if a sentence fails."""
     try:
-        certificate = json.loads(read_text(file))
+        certificate = json_format.loads(read_text(file))
     except (IngestionError, RecursionError, ValueError) as error:
         msg = f"{file} cannot be read as a certificate: {error}"
         raise ConfigurationError(msg) from error
     reader = _reader(documents) if documents else None
     verdicts = verify(certificate, reader)
     for verdict in verdicts:
-        show(_line(verdict))
+        word = "FAILED  " if verdict.failure else "proven  " if verdict.rule else "unproven"
+        why = verdict.failure or verdict.rule or "words alone do not prove it"
+        reasons = one_line("; ".join(filter(None, (why, verdict.note))))
+        show(f"{word}  {one_line(verdict.sentence) or 'the certificate'}\n          {reasons}")
     proven = sum(verdict.rule is not None for verdict in verdicts)
     failed = sum(verdict.failure is not None for verdict in verdicts)
     show(f"\n{proven} proven, {len(verdicts) - proven - failed} unproven, {failed} failed.")
@@ -49,13 +58,6 @@ def verify_proof(
         complain("The quotes themselves were not looked up: --documents FOLDER does.")
     if failed:
         raise typer.Exit(1)
-
-
-def _line(verdict: Verdict) -> str:
-    word = "FAILED  " if verdict.failure else "proven  " if verdict.rule else "unproven"
-    why = verdict.failure or verdict.rule or "words alone do not prove it"
-    reasons = "; ".join(filter(None, (why, verdict.note)))
-    return f"{word}  {one_line(verdict.sentence) or 'the certificate'}\n          {one_line(reasons)}"
 
 
 def _reader(folder: Path) -> Reader:
@@ -91,20 +93,66 @@ def why_not(
     top_k: Annotated[int | None, typer.Option(min=1, max=100, help="Number of passages to retrieve.")] = None,
 ) -> None:
     """Say where an answer lost a document that should be in it, and what brings it back."""
-    from app.cli.ingest import service_to_ask
-    from app.wings.knowledge.why import lines, why
+    from app.wings.knowledge.why import why
 
-    asked = check_question(question)
     options: dict[str, Any] = {"audience": audience, "jurisdiction": jurisdiction, "top_k": top_k}
-    for line in lines(why(asked, expect, service_to_ask(), **options)):
-        show(line)
+    reason = why(check_question(question), expect, service_to_ask(), **options)
+    show(f"{reason.place}: {reason.why}")
+    if reason.change:
+        show(f"To bring it back: {reason.change}")
+
+
+def recall(
+    ask: Annotated[bool, typer.Option("--ask", help="Ask each question again, and compare the answers.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Most answers to show; the newest.")] = 100,
+) -> None:
+    """List the answers that rest on words which changed or vanished."""
+    from app.wings.knowledge.answer_log import can_recall, open_answers
+    from app.wings.knowledge.recall import check, count_recalled, recalled, summary_of
+
+    services = service_to_ask()
+    if not can_recall(services.settings):
+        msg = "recall needs ANSWER_LOG=true and an index of its own, without RETRIEVAL_URL"
+        raise ConfigurationError(msg)
+    store = open_answers(services.settings)
+    check(store, services.index.current())
+    found = recalled(store, services.index.current(), limit=limit)
+    entries = [one.entry() | (_again(one.answer, services) if ask else {}) for one in found]
+    number = count_recalled(store)
+    if json:
+        show(as_json({"days": store.days, "recalled": number, "answers": entries}))
+        return
+    for entry in entries:
+        who = f"{entry['asker'] or 'anonymous'}, {entry['audience']}"
+        show(f"{entry['asked_at']}  {one_line(entry['question'] or 'a question that was not kept')}  ({who})")
+        for change in entry["changes"]:
+            now = f"  + {one_line(change['new'])}" if change["new"] else "  (vanished)"
+            show(f"  - {one_line(change['old'])}  [{change['title']}]\n{now}")
+        if entry.get("same") is not None:
+            verdict = "the same answer" if entry["same"] else f"another answer: {one_line(entry['answer_now'])}"
+            show(f"  asked again: {verdict}")
+        show("")
+    show(f"{summary_of(number, store.days)}." + (f" The newest {limit} are shown." if number > limit else ""))
+
+
+def _again(answer: "LoggedAnswer", services: "Service") -> dict[str, Any]:
+    """Return the answer of now, and whether it is the same; nothing where question or answer were not kept."""
+    from app.wings.knowledge.held_words import tokens_of
+
+    question, proof = answer.search_query or answer.question, answer.certificate
+    if not question or not proof:
+        return {"same": None}
+    asked: Any = {"question": question} | ({"language": answer.language} if answer.language else {})
+    now = services.chain.invoke(asked, {"configurable": {"audience": answer.audience}})
+    same = tokens_of(now["answer"]) == tokens_of(proof["answer"])
+    return {"same": same, "answer": proof["answer"], "answer_now": now["answer"], "outcome_now": now["outcome"]}
 
 
 def forget(
     user: Annotated[str, typer.Argument(help="The user's id, as sessions or keys name it.", show_default=False)],
 ) -> None:
     """Delete a user's answers and feedback from the log of answers, for good."""
-    from app.cli.ingest import read_settings
     from app.wings.knowledge.answer_log import open_answers
 
     answers = open_answers(read_settings())
@@ -117,7 +165,7 @@ def insights(
         Path | None,
         typer.Argument(help="Folder of your documents, which the index has to hold.", exists=True, show_default=False),
     ] = None,
-    json_out: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     since: Annotated[str, typer.Option(help="How far back: days or weeks, like 30d or 8w.")] = "30d",
     draft: Annotated[
         tuple[int, Path] | None,
@@ -125,24 +173,24 @@ def insights(
     ] = None,
 ) -> None:
     """Say what to write next: questions without a sure answer by meaning, the use of documents, the share answered."""
-    from app.cli.ingest import read_settings, service_to_ask
+    from app.ledger.answers import DAY_S
     from app.wings.knowledge.answer_log import open_answers
     from app.wings.knowledge.drafts import draft as write_draft
     from app.wings.knowledge.insights import insights as insights_of
     from app.wings.knowledge.insights import report_lines
     from app.wiring.scope import folder_of
 
-    seconds = _seconds(since)
+    if not (period := re.fullmatch(r"(\d{1,4})([dw])", since)):
+        msg = f"--since {since!r} is no number of days or weeks; write 30d or 8w"
+        raise ConfigurationError(msg)
+    days = int(period[1]) * {"d": 1, "w": 7}[period[2]]
     services = service_to_ask(read_settings())
-    if (
-        folder
-        and not services.settings.retrieval.url
-        and str(folder_of(folder)) not in services.index.current().scopes()
-    ):
+    is_here = folder and not services.settings.retrieval.url
+    if folder and is_here and str(folder_of(folder)) not in services.index.current().scopes():
         msg = f"the index holds nothing of {folder}; run `waypoint ingest {folder}`, or set its CHROMA_PATH"
         raise ConfigurationError(msg)
     store = open_answers(services.settings)
-    found = insights_of(store, services, since=store.now() - seconds)
+    found = insights_of(store, services, since=store.now() - days * DAY_S)
     if draft is not None:
         number, folder = draft
         if not 0 < number <= len(found.gaps):
@@ -150,16 +198,39 @@ def insights(
             raise ConfigurationError(msg)
         for file in write_draft(found.gaps[number - 1], folder):
             show(f"Wrote {file}")
-    elif json_out:
+    elif json:
         show(as_json(asdict(found)))
     else:
         for line in report_lines(found):
             show(line)
 
 
-def _seconds(since: str) -> float:
-    """Return how many seconds a number of days or weeks is."""
-    if not (found := re.fullmatch(r"(\d{1,4})([dw])", since)):
-        msg = f"--since {since!r} is no number of days or weeks; write 30d or 8w"
-        raise ConfigurationError(msg)
-    return int(found[1]) * {"d": 1, "w": 7}[found[2]] * 86_400.0
+def lint(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH", help="Folders of documents, or documents. Default: this folder.", exists=True),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    max_age_days: Annotated[
+        int, typer.Option(min=0, help="Days since `last_updated` after which a document is old; 0: only `review_by`.")
+    ] = 0,
+    fail_on: Annotated[
+        Literal["error", "warning", "never"], typer.Option(help="Exit with 1 if there is a finding of this level.")
+    ] = "error",
+) -> None:
+    """Find contradictions, old documents, duplicates, broken links and passages that no question reaches."""
+    from app.wings.knowledge.findings import read_and_lint
+
+    with progress_bar("Reading") as progress:
+        settings = read_settings()
+        documents, findings = read_and_lint(paths or [Path()], settings, progress, max_age_days=max_age_days)
+    if json:
+        show(as_json([asdict(finding) | {"level": finding.level} for finding in findings]))
+    for finding in () if json else findings:
+        show(str(finding))
+    levels = Counter(finding.level for finding in findings)
+    counts = {"document": len(documents), "error": levels["error"], "warning": levels["warning"]}
+    read, *found = (f"{number:,} {name}{'s' * (number != 1)}" for name, number in counts.items())
+    complain(f"{read}: {', '.join(found)}")
+    if levels["error"] * (fail_on != "never") + levels["warning"] * (fail_on == "warning"):
+        raise typer.Exit(1)

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from app.wings.knowledge.linted import Document, Finding, place
@@ -43,16 +43,16 @@ def find_conflicts(documents: Sequence[Document]) -> Iterator[Finding]:
             places = (first.document.name, first.line), (second.document.name, second.line)
             if places not in seen:
                 seen.add(places)
-                yield _finding(first, second)
-
-
-def common_words(texts: Iterable[str]) -> set[str]:
-    """Return the words that are also written in small letters, and so are no names."""
-    return {word.key for text in texts for word in tokens(_NO_WORDS.sub(" ", text)) if word.text[0].islower()}
+                there = place(second.document.name, second.line)
+                figures = f"{first.claim.written} here, {second.claim.written} in {there}"
+                message = f"{figures}: {first.quote!r} and {second.quote!r}"
+                yield Finding(*places[0], "conflict", message, *places[1])
 
 
 def _statements(documents: Sequence[Document]) -> Iterator[Stated]:
-    reader = ClaimReader(common_words(chunk.text for document in documents for chunk in document.chunks))
+    texts = (_NO_WORDS.sub(" ", chunk.text) for document in documents for chunk in document.chunks)
+    # Words that are also written in small letters are no names.
+    reader = ClaimReader({word.key for text in texts for word in tokens(text) if word.text[0].islower()})
     for document in documents:
         metadata = document.parsed.metadata
         about = reader.about(document.name, metadata["title"], metadata.get("jurisdiction", ""))
@@ -73,18 +73,8 @@ def _contradicting(some: Sequence[Stated]) -> Iterator[tuple[Stated, Stated]]:
         claim = stated.claim
         candidates = {id(one): one for word in claim.words for one in index[word, claim.conditions][-MOST_SHARED:]}
         for one in candidates.values():
-            if not _is_same(one, stated) and contradict(one.claim, claim):
+            is_same = one.document is stated.document and (one.line, one.quote) == (stated.line, stated.quote)
+            if not is_same and contradict(one.claim, claim):
                 yield one, stated
         for word in claim.words:
             index[word, claim.conditions].append(stated)
-
-
-def _is_same(one: Stated, other: Stated) -> bool:
-    """Return whether two claims come from one statement."""
-    return one.document is other.document and (one.line, one.quote) == (other.line, other.quote)
-
-
-def _finding(first: Stated, second: Stated) -> Finding:
-    there = place(second.document.name, second.line)
-    message = f"{first.claim.written} here, {second.claim.written} in {there}: {first.quote!r} and {second.quote!r}"
-    return Finding(first.document.name, first.line, "conflict", message, second.document.name, second.line)

@@ -1,6 +1,7 @@
 """Read documents, and return all that there is to find in them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.duplicates import find_boilerplate, find_duplicates
-from app.wings.knowledge.linted import Document, Finding, Reading
+from app.wings.knowledge.linted import Document, Finding, read_documents
 from app.wings.knowledge.upkeep import (
     find_alike_titles,
     find_broken_links,
@@ -19,10 +20,12 @@ from app.wings.knowledge.upkeep import (
     find_versions,
 )
 from app.wiring.storage import parser
+from chains.ingestion.text_files import LOADERS
 from chains.side_steps import side_step
 
 if TYPE_CHECKING:
     from app.settings import Settings
+    from app.wiring.index import Index
     from chains.ports import Progress
 
 
@@ -42,15 +45,9 @@ def read_and_lint(
     Raises:
         IngestionError: a path is neither a folder nor a file that can be read.
     """
+    findings: list[Finding] = []
     with closing(parser(settings)) as reader:
-        reading = Reading(reader, endings or reader.endings)
-        documents = list(reading.documents(paths, progress))
-    found = findings_of(documents, max_age_days=max_age_days)
-    return documents, sorted([*reading.findings, *found])
-
-
-def findings_of(documents: Sequence[Document], *, max_age_days: int = 0) -> list[Finding]:
-    """Return what there is to find in documents that were read."""
+        documents = list(read_documents(reader, paths, findings, progress, endings=endings))
     old = partial(find_old, today=datetime.now(UTC).date(), max_age_days=max_age_days)
     steps: dict[str, Step] = {
         "conflicts": find_conflicts,
@@ -63,7 +60,18 @@ def findings_of(documents: Sequence[Document], *, max_age_days: int = 0) -> list
         "broken links": find_broken_links,
         "unreachable": find_unreachable,
     }
-    return [finding for name, step in steps.items() for finding in _found(name, step, documents)]
+    findings += [finding for name, step in steps.items() for finding in _found(name, step, documents)]
+    return documents, sorted(findings)
+
+
+def worth_a_look(index: "Index", paths: Sequence[str]) -> Iterator[str]:
+    """Yield a line about the Markdown and plain text below the paths, for the end of `waypoint ingest`."""
+    folders = [Path(path) for path in paths if Path(path).exists()]
+    _, findings = read_and_lint(folders, index.settings, endings=set(LOADERS))
+    if findings:
+        kinds = Counter(finding.kind for finding in findings)
+        counts = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
+        yield f"Worth a look: {counts}; `waypoint lint {' '.join(paths)}` shows where"
 
 
 def _found(name: str, step: Step, documents: Sequence[Document]) -> list[Finding]:

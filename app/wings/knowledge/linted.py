@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -77,29 +77,28 @@ class Document:
         return bisect_right(self._lines, offset - 1) + 1 if self.text else 0
 
 
-@dataclass
-class Reading:
-    """Reads documents of the `endings`; `findings` are the files that cannot be read."""
+def read_documents(
+    parser: Parser,
+    paths: Sequence[Path],
+    findings: list[Finding],
+    progress: "Progress | None" = None,
+    *,
+    endings: Collection[str] | None = None,
+) -> Iterator[Document]:
+    """Yield the documents below the paths, in the order of their names; files that cannot be read go to `findings`.
 
-    parser: Parser
-    endings: Collection[str]
-    findings: list[Finding] = field(default_factory=list)
-
-    def documents(self, paths: Sequence[Path], progress: "Progress | None" = None) -> Iterator[Document]:
-        """Yield the documents below the paths, in the order of their names.
-
-        Raises:
-            IngestionError: a path is neither a folder nor a file that a loader reads.
-        """
-        found = find_files(paths, self.endings)
-        self.findings += [Finding(one.path, 0, "unreadable", one.reason) for one in found.problems]
-        for number, file in enumerate(found.files, start=1):
-            try:
-                parsed = self.parser.parse(file.path)
-                faults = [warning for warning in parsed.warnings if warning.startswith(FRONT_MATTER)]
-                self.findings += [Finding(shown(file.path), 0, "unreadable", fault) for fault in faults]
-                yield Document(file, parsed, read_any_text(file.path)[0] if file.path.suffix.lower() in LOADERS else "")
-            except IngestionError as error:
-                self.findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
-            if progress:
-                progress(number, len(found.files), file.relative)
+    Raises:
+        IngestionError: a path is neither a folder nor a file that a loader reads.
+    """
+    found = find_files(paths, endings or parser.endings)
+    findings += [Finding(one.path, 0, "unreadable", one.reason) for one in found.problems]
+    for number, file in enumerate(found.files, start=1):
+        try:
+            parsed = parser.parse(file.path)
+            faults = [warning for warning in parsed.warnings if warning.startswith(FRONT_MATTER)]
+            findings += [Finding(shown(file.path), 0, "unreadable", fault) for fault in faults]
+            yield Document(file, parsed, read_any_text(file.path)[0] if file.path.suffix.lower() in LOADERS else "")
+        except IngestionError as error:
+            findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
+        if progress:
+            progress(number, len(found.files), file.relative)

@@ -1,24 +1,32 @@
-"""Find the logged answers that rest on words which a document no longer holds.
+"""Find the logged answers that rest on words which a document no longer holds, and publish and count them.
 
 A statement that answers cite points to a passage that holds it. A check looks at those whose passage is gone, first in
 their own document and then, because words move, in all others; what no document holds is missing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from langchain_core.documents import Document
 from sqlalchemy import text
 
 from app.ledger.answers import FIELDS, AnswerStore, LoggedAnswer, read_answer
 from app.ledger.passages import Passages
+from app.wings.knowledge.answer_log import can_recall, open_answers
 from app.wings.knowledge.held_words import Words, documents_of, holders, nearest_words, text_of, tokens_of
 from app.wiring.library import chunks_by_id
 from chains.audience import Audience, audience_of
 
+if TYPE_CHECKING:
+    from app.wiring.index import Index
+
 CANDIDATES = 10  # Passages among which changed words are looked for, beside the document itself.
-MOST_SHOWN = 100
+MOST_EVENTS = 1000  # Of one change; the newest answers.
+# What the event AnswerRecalled calls the fields of an entry.
+EVENT_NAMES = {"trace_id": "traceId", "asked_at": "askedAt", "asker": "askerHash", "question": "query"}
+EVENT_NAMES |= {"doc_id": "docId", "old": "oldWords", "new": "newWords"}
 
 UNSETTLED = """
 SELECT id, doc_id, quote, table_head, passage FROM statements WHERE passage IS NOT NULL OR :version !=
@@ -60,6 +68,20 @@ class Recalled:
 
     answer: LoggedAnswer
     changes: tuple[Change, ...]
+
+    def entry(self) -> dict[str, Any]:
+        """Return it as `waypoint recall --json` prints it."""
+        return {
+            "trace_id": self.answer.trace_id,
+            "asked_at": datetime.fromtimestamp(self.answer.at, UTC).isoformat(timespec="seconds"),
+            "asker": self.answer.asker,
+            "audience": self.answer.audience,
+            "question": self.answer.question,
+            "changes": [
+                {"doc_id": change.doc_id, "title": change.title, "old": change.old, "new": change.new}
+                for change in self.changes
+            ],
+        }
 
 
 def check(store: AnswerStore, index: Passages) -> set[str]:
@@ -103,7 +125,7 @@ def recalled(
     *,
     audience: Audience = "internal",
     trace_id: str | None = None,
-    limit: int = MOST_SHOWN,
+    limit: int = 100,
 ) -> list[Recalled]:
     """Return the answers that rest on words which changed or vanished, by the last check, the newest first.
 
@@ -136,15 +158,42 @@ def _now(index: Passages, doc_id: str, quote: str, audience: Audience) -> str | 
     where = {"audience": "public"} if audience == "public" else {}
     places = (index.chunks_of(doc_id), list(index.search(quote, CANDIDATES, where)))
     for ids in places:
-        chunks = [one for one in chunks_by_id(index, ids).values() if _is_shown(one, audience)]
-        if chunks and (words := nearest_words(quote, [text_of(chunks)] if ids is places[0] else _texts(chunks))):
+        chunks = chunks_by_id(index, ids).values()
+        visible = [chunk for chunk in chunks if audience == "internal" or audience_of(chunk.metadata) == "public"]
+        texts = [text_of(visible)] if ids is places[0] and visible else [chunk.page_content for chunk in visible]
+        if words := nearest_words(quote, texts):
             return words
     return None
 
 
-def _texts(chunks: Iterable[Document]) -> Iterator[str]:
-    return (chunk.page_content for chunk in chunks)
+def index_changed(index: "Index") -> None:
+    """Bring the log in line with the index, and publish an event for each answer that is recalled by this change."""
+    if not can_recall(index.settings):
+        return
+    store = open_answers(index.settings)
+    store.trim()  # Also where nobody has asked for so long that no new answer does.
+    newly = check(store, index.current())
+    if newly and index.outbox is not None:
+        for answer in recalled(store, index.current(), limit=MOST_EVENTS):
+            if any(change.statement in newly for change in answer.changes):
+                entry = {name: value for name, value in answer.entry().items() if value is not None}
+                payload = _named(entry | {"changes": [_named(change) for change in entry["changes"]]})
+                index.outbox.leave("AnswerRecalled", payload, correlation_id=str(uuid4()))
 
 
-def _is_shown(chunk: Document, audience: Audience) -> bool:
-    return audience == "internal" or audience_of(chunk.metadata) == "public"
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    return {EVENT_NAMES.get(name, name): value for name, value in values.items()}
+
+
+def count_of_recalled(index: "Index", _paths: Sequence[str]) -> Iterator[str]:
+    """Yield a line where answers rest on words that changed, for the end of `waypoint ingest`."""
+    if can_recall(index.settings):
+        store = open_answers(index.settings)
+        if number := count_recalled(store):
+            yield f"{summary_of(number, store.days)}. See them with: waypoint recall"
+
+
+def summary_of(number: int, days: int) -> str:
+    """Say how many answers are recalled."""
+    answers, rest = ("answer", "rests") if number == 1 else ("answers", "rest")
+    return f"{number} {answers} of the last {days} days {rest} on words that changed or vanished"

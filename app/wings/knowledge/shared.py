@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, Field
 
 from app.adapters.sessions.identity import Identity
-from app.http.openapi import error_responses, ok_response
+from app.http.openapi import error_responses
 from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
 from app.ledger.answers import LoggedAnswer
@@ -70,35 +70,13 @@ class EarlierQuestions(BaseModel):
     answers: list[EarlierQuestion]
 
 
-_EXAMPLE = {
-    "question": "What is the GST rate?",
-    "answer": "It is 9 % [GST Guide > Rate].",
-    "outcome": "answered",
-    "asked_at": 1795599000.0,
-    "level": "high",
-    "score": 0.9,
-    "citations": [],
-}
-
-
-_EARLIER = {
-    "answers": [
-        {
-            "trace_id": "0199d3f0-7d1c-7f4e-9c3b-0b6d7c0e4a11",
-            "question": "What is the GST rate?",
-            "asked_at": 1795599000.0,
-        }
-    ]
-}
-
-
 def shared_answers(services: "Service") -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["Waypoint"])
     is_kept = services.settings.answer_log.enabled
-    responses = error_responses(401, 403, 404, 422, 429, 500, 503) | ok_response(_EXAMPLE)
+    responses = error_responses(401, 403, 404, 422, 429, 500, 503)
 
-    @router.get("/api/answers", responses=error_responses(401, 403, 429, 500, 503) | ok_response(_EARLIER))
+    @router.get("/api/answers", responses=error_responses(401, 403, 429, 500, 503))
     def own(request: Request) -> EarlierQuestions:
         """Return the questions that a signed-in caller asked and may still see the answers of."""
         identity = identity_of(request)
@@ -192,20 +170,11 @@ class OutdatedAnswers(BaseModel):
     outdated: dict[str, list[OutdatedWords]]
 
 
-_OUTDATED = {
-    "outdated": {
-        "0199d3f0-7d1c-7f4e-9c3b-0b6d7c0e4a11": [
-            {"title": "GST Guide", "old": "The rate of GST is 9 %.", "new": "The rate of GST is 10 %."}
-        ]
-    }
-}
-
-
 def outdated_answers(services: "Service") -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["Waypoint"])
     is_kept = can_recall(services.settings)
-    responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_OUTDATED)
+    responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503)
 
     @router.post("/api/outdated", responses=responses)
     @Policy(questions=no_question)

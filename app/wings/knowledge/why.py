@@ -1,6 +1,6 @@
 """`waypoint why`: name the first place at which an answer lost a document that somebody expected in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
@@ -178,10 +178,3 @@ def _places(passages: Sequence[Passage], entry: "Entry") -> list[int]:
 def _named(chunk: "Document") -> str:
     metadata = chunk.metadata
     return place_name(str(metadata.get("title") or ""), metadata.get("section"), metadata.get("page"))
-
-
-def lines(reason: Reason) -> Iterator[str]:
-    """Yield what a terminal shows."""
-    yield f"{reason.place}: {reason.why}"
-    if reason.change:
-        yield f"To bring it back: {reason.change}"

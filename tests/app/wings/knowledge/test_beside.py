@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.ledger.answers import LoggedAnswer
 from app.settings import load_settings
-from app.wings.knowledge import answer_log, findings, ingested
+from app.wings.knowledge import answer_log, findings, recall
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.findings import read_and_lint
@@ -45,7 +45,7 @@ def folder(tmp_path) -> Path:
 def test_an_ingestion_stands_though_recall_fails_and_doctor_shows_it(waypoint, monkeypatch, folder, step):
     monkeypatch.setenv("ANSWER_LOG", "true")
     with monkeypatch.context() as patch:
-        patch.setattr(ingested, step, fail)
+        patch.setattr(recall, step, fail)
         code, out, err = waypoint("ingest", str(folder))
     assert (code, "1 added" in out, "Traceback" in out + err) == (0, True, False)
     assert ("side_step_failed" in err, "'count_of_recalled' failed" in out) == (True, step != "check")
@@ -200,7 +200,7 @@ def test_no_markdown_breaks_an_ingestion_an_answer_or_lint(services, tmp_path, f
     report = services.index.ingest([tmp_path])
     answer = services.chain.invoke(QUESTION)
     read_and_lint([tmp_path], services.settings)
-    list(ingested.worth_a_look(services, [str(tmp_path)]))
+    list(findings.worth_a_look(services, [str(tmp_path)]))
 
     assert report.files + len(report.problems) >= 1
     assert answer["outcome"]
