@@ -60,18 +60,8 @@ _SMALL = frozenset(
     )
 )
 _LABELS = _SMALL | {
-    "cite",
-    "cited",
-    "citation",
-    "document",
-    "page",
-    "p",
-    "ref",
-    "reference",
-    "section",
-    "see",
-    "source",
-}
+    "cite", "cited", "citation", "document", "page", "p", "ref", "reference", "section", "see", "source"
+}  # fmt: skip
 
 
 class UnreadableError(Exception):

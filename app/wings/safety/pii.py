@@ -3,7 +3,7 @@
 import ipaddress
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -191,9 +191,13 @@ def find_entities(text: str, kinds: Sequence[Kind] = KINDS) -> list[Entity]:
     found: list[Entity] = []
     plain = text if text.isascii() else "".join(map(_plain, text))
     for kind in kinds:
-        for entity in _matches(plain, kind):
-            if all(entity.end <= other.start or other.end <= entity.start for other in found):
-                found.append(entity)
+        for match in kind.pattern.finditer(plain):
+            before = plain[max(0, match.start() - BEFORE) : match.start()]
+            is_meant = kind.context is None or kind.context.search(before)
+            is_other = kind.unless is not None and kind.unless.search(before)
+            is_free = all(match.end() <= other.start or other.end <= match.start() for other in found)
+            if is_free and is_meant and not is_other and (kind.is_valid is None or kind.is_valid(match[0])):
+                found.append(Entity(kind.name, *match.span()))
     return sorted(found, key=lambda entity: entity.start)
 
 
@@ -214,14 +218,3 @@ def _plain(character: str) -> str:
         return "-"
     folded = str(unicodedata.decimal(character, "")) or unicodedata.normalize("NFKC", character)
     return folded if len(folded) == 1 else character
-
-
-def _matches(text: str, kind: Kind) -> Iterator[Entity]:
-    for found in kind.pattern.finditer(text):
-        before = text[max(0, found.start() - BEFORE) : found.start()]
-        if kind.context and not kind.context.search(before):
-            continue
-        if kind.unless and kind.unless.search(before):
-            continue
-        if kind.is_valid is None or kind.is_valid(found[0]):
-            yield Entity(kind.name, *found.span())

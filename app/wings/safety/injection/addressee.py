@@ -61,33 +61,24 @@ def orders_the_model(text: str, match: re.Match[str], phrase: Phrase) -> bool:
     if phrase.name in MODELS_BY_NATURE and (is_models_own or classes[:1] in (["YOU"], ["AI"])):
         return True
     before = _SENTENCE_END.split(text[max(0, match.start() - LOOK_BACK) : match.start()])[-1]
-    if _REPORTED.search(before) or _is_quoted(before):
+    introduction = _QUOTED.match(before)
+    is_quoted = introduction is not None and not all(map(_is_of_an_order, _WORD.findall(introduction[1])))
+    if _REPORTED.search(before) or is_quoted:
         return False
-    if phrase.name not in ENGLISH_ORDERS and any(
-        word in _SOMEBODY or (class_of(word) == "ASK" and word != "puis")
-        for word in _CLAUSE_END.sub("", before).split()
-    ):
+    clause = _CLAUSE_END.sub("", before).split() if phrase.name not in ENGLISH_ORDERS else ()
+    if any(word in _SOMEBODY or (class_of(word) == "ASK" and word != "puis") for word in clause):
         return False
     behind = text[match.end() : match.end() + LOOK_AHEAD]
     if classes[-1:] == ["EARLIER"] and (following := _FOLLOWING.match(behind)):
         words.append(following[1])
         behind = behind[following.end() :]
-    if is_models_own or not words or not _is_object(words[-1]):
+    is_object = words and (words[-1] == "information" or class_of(words[-1]) in {"EARLIER", "NOTE", "RULE"})
+    if is_models_own or not is_object:
         return is_models_own or classes[-1:] != ["EARLIER"]
     scope = _SCOPE.match(behind)
     if scope and not any(class_of(word) in _READER for word in _WORD.findall(scope[1])):
         return False
     return phrase.name not in ENGLISH_ORDERS or all(map(_is_of_an_order, words))
-
-
-def _is_quoted(before: str) -> bool:
-    """Return whether the order stands in quotation marks behind words that no order begins with."""
-    introduction = _QUOTED.match(before)
-    return introduction is not None and not all(map(_is_of_an_order, _WORD.findall(introduction[1])))
-
-
-def _is_object(word: str) -> bool:
-    return word == "information" or class_of(word) in {"EARLIER", "NOTE", "RULE"}
 
 
 def _is_of_an_order(word: str) -> bool:

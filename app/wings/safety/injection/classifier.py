@@ -112,11 +112,9 @@ class Classifier:
 
     def risk(self, views: Iterable[str]) -> float:
         """Return the probability that a text is an attack, from its folded forms."""
-        found = [self.intercept, *(self._log_odds(stretch) for view in views for stretch in stretches(view))]
-        return 1 / (1 + math.exp(-max(found)))
-
-    def _log_odds(self, stretch: list[Sentence]) -> float:
-        return self.intercept + sum(self.weights.get(feature, 0.0) for feature in features(stretch))
+        shown = [features(stretch) for view in views for stretch in stretches(view)]
+        log_odds = [0.0, *(sum(self.weights.get(feature, 0.0) for feature in some) for some in shown)]
+        return 1 / (1 + math.exp(-self.intercept - max(log_odds)))
 
     def text(self) -> str:
         """Return the classifier as it is kept in a file."""

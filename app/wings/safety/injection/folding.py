@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import unquote
 
 from chains.safety.cleaning import without_invisible
@@ -33,7 +34,8 @@ MOST_DECODED = 20
 
 def fold(text: str) -> str:
     """Return the text in lower case, in compatible forms, without accents and what nobody sees."""
-    shown = without_invisible(_TAGS.sub(_untagged, text))
+    untagged = _TAGS.sub(lambda found: f" {''.join(chr(ord(tag) - 0xE0000) for tag in found[0])} ", text)
+    shown = without_invisible(untagged)
     if shown.isascii():
         return shown.lower()
     plain = _MARKS.sub("", unicodedata.normalize("NFKD", shown))
@@ -61,27 +63,17 @@ def _spelt(found: re.Match[str]) -> str:
     return word if _TELLING.search(word) else found[0]
 
 
-def _untagged(found: re.Match[str]) -> str:
-    return f" {''.join(chr(ord(character) - 0xE0000) for character in found[0])} "
-
-
 def _decoded(text: str) -> Iterator[str]:
     for run in _BASE64.findall(text)[:MOST_DECODED]:
-        yield from _text(_from_base64(run))
+        padded = run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 4)
+        with suppress(binascii.Error, ValueError):
+            yield from _text(base64.b64decode(padded, altchars=b"-_" if "-" in run or "_" in run else None))
     for run in _HEX.findall(text)[:MOST_DECODED]:
         yield from _text(bytes.fromhex(run.replace(":", "").replace(" ", "")))
     if _PERCENT.search(text):
         yield unquote(text)
     if _ENTITY.search(text):
         yield html.unescape(text)
-
-
-def _from_base64(run: str) -> bytes:
-    padded = run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 4)
-    try:
-        return base64.b64decode(padded, altchars=b"-_" if "-" in run or "_" in run else None)
-    except (binascii.Error, ValueError):
-        return b""
 
 
 def _text(raw: bytes) -> Iterator[str]:

@@ -91,17 +91,14 @@ def _sign(views: Sequence[str], phrase: Phrase) -> Sign | None:
     """Return the phrase in one of the forms, where it orders the model if there is such a place."""
     sign: Sign | None = None
     for view in views:
-        for match in phrase.pattern.finditer(view) if _may_hold(view, phrase) else ():
+        may_hold = not phrase.needs or any(need in view for need in phrase.needs)
+        if not may_hold or (view.isascii() and not phrase.is_ascii):
+            continue
+        for match in phrase.pattern.finditer(view):
             sign = Sign(phrase, not phrase.is_order or orders_the_model(view, match, phrase), match[0].strip())
             if sign.is_own:
                 return sign
     return sign
-
-
-def _may_hold(view: str, phrase: Phrase) -> bool:
-    if phrase.needs and not any(need in view for need in phrase.needs):
-        return False
-    return phrase.is_ascii or not view.isascii()
 
 
 def _either(risks: Iterable[float]) -> float:
