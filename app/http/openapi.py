@@ -154,11 +154,10 @@ def _example(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Any:
             return _example(first, models)
         case {"properties": fields}:
             return {name: _example(field, models) for name, field in fields.items()}
-        case {"items": items} if items:
-            return [_example(items, models)]
-        case {"prefixItems": items}:
+        case {"type": "array"}:
+            items = schema.get("prefixItems") or filter(None, [schema.get("items")])
             return [_example(item, models) for item in items]
-    return {"string": "", "integer": 1, "number": 0.5, "boolean": True, "array": []}.get(schema.get("type", ""), {})
+    return {"string": "", "integer": 1, "number": 0.5, "boolean": True}.get(schema.get("type", ""), {})
 
 
 _TITLE, _DOC_ID, _URL = "GST Guide", "01_regulatory_gst", "https://example.org/gst"
