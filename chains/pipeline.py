@@ -50,6 +50,7 @@ def build_chain(
     stages: Mapping[str, Stage] | None = None,
     metadata: Mapping[str, str] | None = None,
     variables: Mapping[str, str] | None = None,
+    native_citations: bool = False,
     passages_first: bool = False,
     timeout_s: float | None = None,
     clock: Clock | None = None,
@@ -82,6 +83,8 @@ def build_chain(
         metadata: for `title`, `section`, `page`, `source_urls` and other names of ours, the names that the retriever's
             documents use; by default those of LangChain's loaders and splitters.
         variables: of a whole prompt of your own, each by the name of ours that fills it: `{"input": "question"}`.
+        native_citations: whether the model gets the passages as documents that it cites by itself (Claude, also on
+            Bedrock); its citations are then read, verified and written like markers.
         passages_first: whether a stream yields the passages as soon as they are found, for a reader who waits; else it
             yields nothing before the first words, so that `with_fallbacks` can ask another chain.
         timeout_s: how long a call may take; DeadlineError after that. `invoke` and `stream` then run the retriever and
@@ -113,6 +116,7 @@ def build_chain(
         history=history,
         clock=timer,
         with_reasoning=True,
+        native_citations=native_citations,
     )
     filters: list[Callable[[Contextualised], MessageFilter]] = []
     if not getattr(model, "hides_reasoning", False):

@@ -18,6 +18,7 @@ from chains.callbacks.deadline import call_in_time, iterate_in_time, time_limit
 from chains.callbacks.handlers import register
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
+from chains.generation.native import ATTACHED, NativeMarkers, blocks_of, citable
 from chains.generation.pieces import apieces, pieces
 from chains.generation.reply import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
@@ -54,9 +55,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         history: what of the conversation stands between them.
         clock: times the pieces of a stream.
         with_reasoning: keeps what the model thinks aloud in the message, for a chain that takes it out itself.
+        native_citations: attaches the passages as documents that the model cites by itself; the message is then text
+            with the numbers of what it cites.
 
     Raises:
-        ConfigurationError: the prompt lacks a variable, or has another one.
+        ConfigurationError: the prompt lacks a variable, or has another one; or the model cites nothing by itself.
     """
 
     def __init__(
@@ -73,8 +76,10 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         history: HistoryWindow | None = None,
         clock: Clock | None = None,
         with_reasoning: bool = True,
+        native_citations: bool = False,
     ) -> None:
         self._with_reasoning = with_reasoning
+        self._make_block = citable(model) if native_citations else None
         self._variables = {name: name for name in VARIABLES} | dict(variables or {})
         self.prompt = _prompt(system, reminder, self._variables)
         self._reminder = reminder
@@ -100,16 +105,21 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             return canned
         filled = self._filled(input)
         ask = partial(self.model.invoke, filled, config)
-        return self._whole(ask() if self._keeps_deadline else call_in_time(_callbacks(config), ask))
+        return self._whole(input, ask() if self._keeps_deadline else call_in_time(_callbacks(config), ask))
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
         if canned := self._canned(input):
             return canned
         async with self._limit(config):
-            return self._whole(await self.model.ainvoke(self._filled(input), config))
+            return self._whole(input, await self.model.ainvoke(self._filled(input), config))
 
-    def _whole(self, message: BaseMessage) -> BaseMessage:
+    def _whole(self, state: Contextualised, message: BaseMessage) -> BaseMessage:
+        if markers := self._markers(state):
+            message = message.model_copy(update={"content": markers.feed(message) + markers.flush()})
         return message if self._with_reasoning else without_reasoning(message)
+
+    def _markers(self, state: Contextualised) -> NativeMarkers | None:
+        return NativeMarkers(_context(state)["passages"]) if self._make_block else None
 
     def stream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
@@ -120,11 +130,10 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         chunks: Any = self.model.stream(self._filled(input), config)
         register(_callbacks(config), chunks.close)
         in_time = chunks if self._keeps_deadline else iterate_in_time(_callbacks(config), chunks)
-        words = None if self._with_reasoning else ReasoningFilter()
+        reading = _Reading(self._markers(input), None if self._with_reasoning else ReasoningFilter())
         for piece in pieces(in_time, self._clock.now):
-            yield shown_part(joined(piece), words)
-        if words:
-            yield AIMessageChunk(content=words.flush())
+            yield reading.feed(joined(piece))
+        yield from reading.flush()
 
     async def astream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
@@ -133,11 +142,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             yield canned
             return
         chunks = self.model.astream(self._filled(input), config)
-        words = None if self._with_reasoning else ReasoningFilter()
+        reading = _Reading(self._markers(input), None if self._with_reasoning else ReasoningFilter())
         async for piece in apieces(chunks, _callbacks(config), self._limit(config)):
-            yield shown_part(joined(piece), words)
-        if words:
-            yield AIMessageChunk(content=words.flush())
+            yield reading.feed(joined(piece))
+        for rest in reading.flush():
+            yield rest
 
     def _filled(self, state: Contextualised) -> PromptValue:
         context, history = _context(state), self._history.turns(state.get("history"))
@@ -146,7 +155,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             turns.append(("system", guard))
         question, parts = readable(state).strip(), state.get("parts", [])
         content = f"{question}\n\n{_numbered(self._parts, parts)}" if parts else question
-        values = {"context": context["text"], "history": turns, "question": content}
+        shown = ATTACHED if self._make_block else context["text"]
+        values = {"context": shown, "history": turns, "question": content}
         filled = {name: values[ours] for name, ours in self._variables.items()}
         *before, asked = self.prompt.format_messages(**filled)  # Without a run: the model's has all of it.
         facts: dict[str, Any] = {
@@ -161,6 +171,9 @@ class Generate(Runnable[Contextualised, BaseMessage]):
                 for part, some in zip(parts, hits, strict=True)
             ]
             asked = asked.model_copy(update={"content": asked.text.removesuffix(f"\n\n{self._reminder}")})
+        if self._make_block:
+            documents = blocks_of(context["text"], self._make_block)
+            asked = asked.model_copy(update={"content": [*documents, {"type": "text", "text": str(asked.text)}]})
         return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": facts})])
 
     def _limit(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
@@ -191,6 +204,7 @@ def generate(
     history: HistoryWindow | None = None,
     clock: Clock | None = None,
     with_reasoning: bool = False,
+    native_citations: bool = False,
 ) -> Generate:
     """Return the step of stage 3, with the packaged texts where none are given."""
     own = "" if system else prompts.load("reminder")
@@ -206,7 +220,27 @@ def generate(
         history=history,
         clock=clock,
         with_reasoning=with_reasoning,
+        native_citations=native_citations,
     )
+
+
+class _Reading:
+    """Reads a streamed message: the citations of the model itself as numbers, and no thoughts where none are wanted."""
+
+    def __init__(self, markers: NativeMarkers | None, words: ReasoningFilter | None) -> None:
+        self._markers = markers
+        self._words = words
+
+    def feed(self, piece: BaseMessage) -> BaseMessage:
+        if self._markers:
+            piece = piece.model_copy(update={"content": self._markers.feed(piece)})
+        return shown_part(piece, self._words)
+
+    def flush(self) -> Iterator[BaseMessage]:
+        if self._markers:
+            yield shown_part(AIMessageChunk(content=self._markers.flush()), self._words)
+        if self._words:
+            yield AIMessageChunk(content=self._words.flush())
 
 
 def _prompt(system: str | ChatPromptTemplate, reminder: str, variables: Mapping[str, str]) -> ChatPromptTemplate:

@@ -1,0 +1,118 @@
+"""Send passages as documents that the model cites by itself, and read its citations as the numbers of the passages."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from chains.errors import ConfigurationError
+from chains.generation import compat
+from chains.state import Passage
+
+ATTACHED = "The numbered documents are attached to the question; the title of each begins with its number."
+"""Stands in the prompt in place of the documents."""
+
+# A context's text has a bracket at the beginning of a line only where a document begins.
+_HEADER = re.compile(r"^(\[\d+\] .*)\n", re.MULTILINE)
+_BETWEEN = re.compile(r"\s*^(?:---|={5} .* ={5})\s*\Z", re.MULTILINE)
+_NUMBER = re.compile(r"\[(\d+)\]")
+
+MakeBlock = Callable[[str, str], dict[str, Any]]
+"""Makes the block of a document from its title and its text."""
+
+
+def _document(title: str, text: str) -> dict[str, Any]:
+    source = {"type": "text", "media_type": "text/plain", "data": text}
+    return {"type": "document", "source": source, "title": title, "citations": {"enabled": True}}
+
+
+def _search_result(title: str, text: str) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}]
+    return {
+        "type": "search_result",
+        "source": title,
+        "title": title,
+        "content": content,
+        "citations": {"enabled": True},
+    }
+
+
+# By LangChain's names of the providers that cite what stands in the prompt.
+_FORMS: dict[str, MakeBlock] = {
+    "anthropic": _document,
+    "anthropic-bedrock": _document,
+    "amazon_bedrock": _search_result,
+}
+
+
+def citable(model: Any) -> MakeBlock:
+    """Return what makes the documents that a model cites by itself.
+
+    Raises:
+        ConfigurationError: its provider cites nothing that stands in a prompt.
+    """
+    chat_model = model
+    while chat_model is not None and not isinstance(chat_model, BaseChatModel):
+        chat_model = getattr(chat_model, "bound", None)
+    provider = compat.tracing_parameters(chat_model, None).get("ls_provider") if chat_model else None
+    if provider not in _FORMS:
+        msg = f"native_citations needs a chat model of one of {', '.join(_FORMS)}, not of {provider!r}; leave it out"
+        raise ConfigurationError(msg)
+    return _FORMS[provider]
+
+
+def blocks_of(context: str, make: MakeBlock) -> Iterator[dict[str, Any]]:
+    """Yield the documents of a context's text."""
+    _, *parts = _HEADER.split(context)
+    for title, text in zip(parts[::2], parts[1::2], strict=True):
+        yield make(title, _BETWEEN.sub("", text).strip())
+
+
+class NativeMarkers:
+    """Writes the numbers of the cited passages behind each block of a message's text that has annotations.
+
+    LangChain's `content_blocks` give the annotations of all providers in one form. A text is split into blocks where a
+    citation begins and ends; in a stream the annotations of a block may come before its words.
+    """
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._texts = [_plain(passage["content"]) for passage in passages]
+        self._index: Any = None
+        self._numbers: list[int] = []
+        self._blanks = ""  # At the end of the words so far: a number stands before them.
+
+    def feed(self, message: BaseMessage) -> str:
+        """Take the next piece of a message, or a whole one, and return its text with numbers."""
+        text = ""
+        for block in message.content_blocks:
+            if block["type"] != "text":
+                continue
+            index = block.get("index")
+            if index is None or index != self._index:
+                text += self.flush()
+            words = self._blanks + block["text"]
+            shown = words.rstrip()
+            text, self._index, self._blanks = text + shown, index, words[len(shown) :]
+            found = map(self._number, block.get("annotations", []))
+            self._numbers += [number for number in found if number and number not in self._numbers]
+        return text
+
+    def flush(self) -> str:
+        """Return the numbers of the last block, and its blanks."""
+        rest = "".join(f" [{number}]" for number in self._numbers) + self._blanks
+        self._numbers, self._blanks = [], ""
+        return rest
+
+    def _number(self, annotation: Any) -> int:
+        """Return the number of the passage that an annotation cites; 0 where it is none that was shown."""
+        titled = _NUMBER.match(annotation.get("title") or "")
+        if titled and 1 <= int(titled[1]) <= len(self._texts):
+            return int(titled[1])
+        cited = _plain(annotation.get("cited_text") or "")
+        return next((number for number, text in enumerate(self._texts, start=1) if cited and cited in text), 0)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
