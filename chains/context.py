@@ -1,6 +1,8 @@
 """Stage 2: format passages as the prompt's context, within a budget of tokens."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from chains.history import HistoryWindow
 from chains.naming import UNTITLED, place_name
@@ -10,6 +12,7 @@ from chains.text.letters import escape_brackets, escape_line_starts, escape_tag,
 
 # Below this many characters, what is left of a trimmed passage is not worth reading.
 SHORTEST_TRIMMED = 80
+SEPARATOR_TOKENS = 4
 # More characters than a token has on average in any language.
 TOKEN_CHARACTERS = 8
 
@@ -37,19 +40,43 @@ class FormatContext:
     history: HistoryWindow = field(default_factory=HistoryWindow)
 
     def __call__(self, state: Retrieved) -> Context:
-        """Return the context of the retrieved documents."""
+        """Return the context of the retrieved documents, and of as much of their sections as fits beside them."""
         most = self.max_tokens
         if self.window is not None:
             parts = [part["question"] for part in state.get("parts", [])]
             asked = [state["question"], *parts, *(turn.text for turn in self.history.turns(state.get("history")))]
             most = min(most, self.window - self.reserved - sum(self.tokens.count(text) for text in asked))
-        return format_context(
-            state["documents"],
+        write = partial(
+            format_context,
             max_tokens=most,
             style=self.style,
             tokens=self.tokens,
             passage_characters=self.passage_characters,
         )
+        context = write(state["documents"])
+        if siblings := state.get("siblings"):
+            left = most - self.tokens.count(context["text"])
+            context = write(self._with_sections(context["passages"], siblings, left))
+        return context
+
+    def _with_sections(self, shown: Sequence[Passage], siblings: Sequence[Passage], left: int) -> list[Passage]:
+        """Return the passages with those siblings that fit into the tokens, each section together and in its order."""
+        chosen = {_place(passage): passage for passage in shown}
+        for one in siblings:
+            texts = (titled_header(one, len(chosen)), one["metadata"].get("table_head") or "", one["content"])
+            tokens = sum(map(self.tokens.count, texts)) + SEPARATOR_TOKENS
+            if _place(one) not in chosen and tokens <= left:
+                chosen[_place(one)] = one
+                left -= tokens
+        sections = list(dict.fromkeys(section for section, _ in chosen))  # The best first.
+        return [chosen[place] for place in sorted(chosen, key=lambda place: (sections.index(place[0]), place[1]))]
+
+
+def _place(passage: Passage) -> tuple[object, tuple[int, str]]:
+    """Return the section that a passage is in, and its number in the document, with its words where it has none."""
+    metadata = passage["metadata"]
+    section = metadata.get("doc_id"), metadata.get("section_path")
+    return section, (int(metadata.get("chunk_index") or 0), passage["content"])
 
 
 def format_context(

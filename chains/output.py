@@ -47,7 +47,7 @@ class AnswerOutput(Runnable[Scored, Answer]):
         self._visible = frozenset({*self._fields, REPLACEMENT, SO_FAR})
 
     def invoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
-        state: dict[str, Any] = {**input, "metadata": describe(input, config or {})}
+        state: dict[str, Any] = {**input, **_at_the_end(input, config)}
         if state.get(REPLACEMENT) is not None:
             state["answer"] = state[REPLACEMENT]
         return cast("Answer", {name: state[name] for name in self._fields if name in state})
@@ -64,7 +64,7 @@ class AnswerOutput(Runnable[Scored, Answer]):
             state += AddableDict(part)
             yield from opening.feed(self._shown(part, state))
         yield from opening.held
-        yield _chunk(metadata=describe(cast("Scored", state), config or {}))
+        yield _chunk(**_at_the_end(cast("Scored", state), config))
 
     async def atransform(
         self, input: AsyncIterator[Scored], config: RunnableConfig | None = None, **kwargs: Any
@@ -77,7 +77,7 @@ class AnswerOutput(Runnable[Scored, Answer]):
                 yield chunk
         for chunk in opening.held:
             yield chunk
-        yield _chunk(metadata=describe(cast("Scored", state), config or {}))
+        yield _chunk(**_at_the_end(cast("Scored", state), config))
 
     def _shown(self, part: Mapping[str, Any], state: Mapping[str, Any]) -> Answer | None:
         """Return what a reader sees of a part of the state, if anything."""
@@ -89,6 +89,18 @@ class AnswerOutput(Runnable[Scored, Answer]):
         if REPLACEMENT in seen and not state.get("answer"):  # Nobody has seen a word that it would replace.
             seen = {"answer": seen.pop(REPLACEMENT)} | seen
         return _chunk(**seen) if seen else None
+
+
+def _at_the_end(state: Scored, config: RunnableConfig | None) -> dict[str, Any]:
+    """Return the metadata, and the documents with what else of their sections the answer cites, where it does."""
+    ended: dict[str, Any] = {"metadata": describe(state, config or {})}
+    if siblings := state.get("siblings"):
+        held = {one["content"] for one in state["documents"]}
+        quotes = [citation["quote"] for citation in state["citations"] if citation["matched"]]
+        cited = [one for one in siblings if any(quote in one["content"] for quote in quotes)]
+        new = {one["content"]: one for one in cited if one["content"] not in held}
+        ended["documents"] = [*state["documents"], *new.values()]
+    return ended
 
 
 class _Opening:

@@ -1,10 +1,10 @@
 """Compose the stages into one chain: a question goes in, a cited and scored answer comes out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnablePassthrough, RunnableSequence
+from langchain_core.runnables import Runnable, RunnableConfig, RunnablePassthrough, RunnableSequence
 
 from chains.citations import CiteSources
 from chains.cited_answer import CallHandlers, CitedAnswer, check_model, check_retriever, check_stages, output_of
@@ -20,13 +20,20 @@ from chains.retrieval import Retrieve, Retriever
 from chains.rewriting import MessageFilter, Rewrite
 from chains.safety import Safety
 from chains.stage import QuickStep, SideBySide, Stage, stage, step_of
-from chains.state import Answer, Contextualised, Question, Redirect, Reformulated, Scored
+from chains.state import Answer, Contextualised, Passage, Question, Redirect, Reformulated, Retrieved, Scored
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
-BEFORE = ("safety", "translation", "scope", "screening")  # Steps whose time counts with the stage behind them.
+BEFORE = (
+    "safety",
+    "translation",
+    "scope",
+    "sections",
+    "screening",
+)  # Steps whose time counts with the stage behind them.
 
 
+Sections = Callable[[Retrieved, RunnableConfig], Sequence[Passage]]
 Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformulated]
 
 
@@ -34,6 +41,7 @@ def build_chain(
     *,
     retriever: Retriever,
     model: ChatModel,
+    sections: Sections | None = None,
     system: str | ChatPromptTemplate | None = None,
     reminder: str | None = None,
     parts: str | None = None,
@@ -61,6 +69,8 @@ def build_chain(
         retriever: any LangChain retriever, or another Runnable or function from a question to documents; a `score` in
             their metadata is taken for the similarity.
         model: any LangChain chat model, or a Runnable around one, such as `model.with_retry()`.
+        sections: gives the other passages of the sections of what was retrieved, nearest first, from the state and the
+            config; as many as fit into the context are shown beside them, and can be cited. By default none.
         system: the system prompt's text with a `{context}` placeholder, or a whole prompt with `{context}` and
             `{question}`; by default the packaged one, which asks for the numbers of the context's documents.
         reminder: the last words of the question's message; by default the packaged prompt's, and none beside one of
@@ -135,9 +145,14 @@ def build_chain(
     ]
     if safety:
         screen = safety.screen
-        dropped, kept, nearest = map(QuickStep, (screen.count_dropped, screen.kept, screen.nearest_kept))
-        screened = RunnablePassthrough.assign(passages_dropped=dropped, documents=kept, nearest=nearest)
-        steps.insert(2, stage("screening", screened))
+        kept = {"documents": screen.kept, "nearest": screen.nearest_kept, "passages_dropped": screen.count_dropped}
+        if sections:
+            kept["siblings"] = screen.siblings_kept
+        steps.insert(
+            2, stage("screening", RunnablePassthrough.assign(**{name: QuickStep(keep) for name, keep in kept.items()}))
+        )
+    if sections:
+        steps.insert(2, stage("sections", siblings=sections))
     if scope:
         steps.insert(1, stage("scope", RunnablePassthrough.assign(scope=scope)))
     if safety:

@@ -227,12 +227,16 @@ class SearchResult(TypedDict):
 
 
 class Retrieved(Searching):
-    """After stage 1. `moderation` is None where no moderator was asked."""
+    """After stage 1. `moderation` is None where no moderator was asked.
+
+    `siblings` are the other passages of the sections of `documents`, where the model is shown whole sections.
+    """
 
     documents: list[Passage]
     nearest: NotRequired[list[Passage]]
     moderation: NotRequired[ModerationVerdict | None]
     passages_dropped: NotRequired[int]
+    siblings: NotRequired[list[Passage]]
 
 
 class Contextualised(Retrieved):

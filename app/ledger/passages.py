@@ -46,6 +46,12 @@ FROM (SELECT doc_id, count(*) AS size, min(number) AS low, max(number) AS high F
 JOIN passages AS first ON first.doc_id = known.doc_id AND first.number = known.low
 JOIN passages AS last ON last.doc_id = known.doc_id AND last.number = known.high
 """
+SECTION = """
+SELECT near.id, near.content, near.meta FROM passages AS hit JOIN passages AS near
+ON near.doc_id = hit.doc_id AND near.number BETWEEN hit.number - 20 AND hit.number + 20 AND near.number <> hit.number
+AND near.meta ->> 'section_path' = hit.meta ->> 'section_path'
+WHERE hit.doc_id = :id AND hit.number = :number ORDER BY abs(near.number - hit.number), near.number
+"""
 FACTS = "SELECT name, value FROM facts WHERE name IN ('version', 'dimensions')"
 
 
@@ -125,6 +131,11 @@ class Passages:
         """Return the ids of a document's passages, in order; empty where it is unknown."""
         rows = self._database.rows("SELECT id FROM passages WHERE doc_id = :id ORDER BY number", id=document)
         return [id_ for (id_,) in rows]
+
+    def around(self, document: str, number: int) -> list[Document]:
+        """Return the other passages of the section that a passage of a document is in, the nearest first."""
+        rows = self._database.rows(SECTION, id=document, number=number)
+        return [Document(id=id_, page_content=content, metadata=metadata_of(meta)) for id_, content, meta in rows]
 
     def sources(self) -> dict[Source, float]:
         """Return the sources of the documents, with the time when each was last written, in seconds since 1970."""

@@ -265,6 +265,11 @@ class PromptSettings(Group):
     context_tokens: Positive = Field(
         2000, validation_alias="max_context_tokens", description="Maximum tokens of passages in the prompt"
     )
+    context: Literal["passage", "section"] = Field(
+        "passage",
+        validation_alias="context",
+        description="Whether the model is shown what was found, or as much of its sections as fits",
+    )
     folder: Annotated[DirectoryPath, AfterValidator(Path.absolute)] | None = Field(
         None,
         validation_alias="prompts_path",

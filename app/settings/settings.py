@@ -88,18 +88,29 @@ class Settings(BaseModel):
         return self
 
     def _contradiction(self) -> str | None:
-        retrieval, moderation = self.retrieval, self.moderation
-        if retrieval.strategy == "compression" and self.provider == "offline":
-            return "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use another retriever"
-        if retrieval.reranker == "llm" and self.provider == "offline":
-            return "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or service"
-        if retrieval.reranker == "service" and self.reranker.base_url is None:
-            return "RERANKER=service needs RERANKER_BASE_URL, like http://127.0.0.1:8080/v1"
-        if moderation.provider != "off" and moderation.api_key is None and not moderation.uses_llm_key(self.llm):
-            return f"MODERATION_PROVIDER={moderation.provider} needs a key in MODERATION_API_KEY"
-        if self.store.kind == "postgres" and self.database.url is None:
-            return "VECTOR_STORE_TYPE=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
-        return None
+        retrieval, moderation, is_offline = self.retrieval, self.moderation, self.provider == "offline"
+        lacks_key = moderation.provider != "off" and moderation.api_key is None
+        reasons = {
+            "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use another retriever": (
+                retrieval.strategy == "compression" and is_offline
+            ),
+            "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or service": (
+                retrieval.reranker == "llm" and is_offline
+            ),
+            "RERANKER=service needs RERANKER_BASE_URL, like http://127.0.0.1:8080/v1": (
+                retrieval.reranker == "service" and self.reranker.base_url is None
+            ),
+            "CONTEXT=section reads the index here; leave it out where RETRIEVAL_URL is set": (
+                self.prompt.context == "section" and retrieval.url is not None
+            ),
+            f"MODERATION_PROVIDER={moderation.provider} needs a key in MODERATION_API_KEY": (
+                lacks_key and not moderation.uses_llm_key(self.llm)
+            ),
+            "VECTOR_STORE_TYPE=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name": (
+                self.store.kind == "postgres" and self.database.url is None
+            ),
+        }
+        return next((reason for reason, holds in reasons.items() if holds), None)
 
     @property
     def link_hosts(self) -> tuple[str, ...]:

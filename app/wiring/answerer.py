@@ -14,7 +14,7 @@ from app.observability.call_log import named
 from app.ports import Moderation
 from app.settings import Settings
 from app.wiring.certification import Certification
-from app.wiring.chain import confidence_strategy, reformulation_of, safe_text, safety_of
+from app.wiring.chain import confidence_strategy, reformulation_of, safe_text, safety_of, sections_of
 from app.wiring.index import Index
 from app.wiring.llm import chat_model
 from app.wiring.models import current_retriever, remote_retriever, word_similarity
@@ -144,6 +144,7 @@ class Answerer:
             return build_chain(
                 retriever=self.retriever,
                 model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
+                sections=sections_of(settings, index.current),
                 system=system,
                 reminder=reminder,
                 parts=text("parts"),

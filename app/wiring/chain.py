@@ -28,17 +28,18 @@ from chains.confidence import (
     without_confidence,
 )
 from chains.errors import ConfigurationError
-from chains.pipeline import Reformulation
+from chains.pipeline import Reformulation, Sections
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
 from chains.reformulation.reformulate import FindFor
 from chains.reformulation.translate import Foreign, HeldWord
 from chains.retrieval import HybridRetriever
 from chains.retrieval.passages import passage
-from chains.retrieval.retriever import Filters, filters_of
+from chains.retrieval.retriever import Filters, filters_of, with_metadata
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
-from chains.state import Passage
+from chains.source_urls import with_hosts
+from chains.state import Passage, Retrieved
 
 if TYPE_CHECKING:
     from app.ledger.passages import Passages
@@ -119,6 +120,18 @@ def _find_in(index: "Callable[[], Passages]") -> FindFor:
         return [passage(document) for document in documents]
 
     return lambda config, query: found(index(), query, filters_of(config))
+
+
+def sections_of(settings: Settings, index: "Callable[[], Passages]") -> Sections | None:
+    """Return what finds the other passages of sections, where CONTEXT is `section`."""
+
+    def sections(state: Retrieved, config: RunnableConfig) -> list[Passage]:
+        current, filters = index(), filters_of(config)
+        places = [(one["metadata"]["doc_id"], one["metadata"]["chunk_index"]) for one in state["documents"]]
+        near = [document for place in places for document in current.around(*place) if filters.allow(document.metadata)]
+        return [passage(with_metadata(one, with_hosts(one.metadata, settings.link_hosts))) for one in near]
+
+    return sections if settings.prompt.context == "section" else None
 
 
 def confidence_strategy(

@@ -131,6 +131,10 @@ class Screen:
         """Return the same of the passages below the threshold."""
         return self._allowed(state, state.get("nearest", []))
 
+    def siblings_kept(self, state: Retrieved) -> list[Passage]:
+        """Return the same of the passages of their sections."""
+        return self._allowed(state, state.get("siblings", []))
+
     def count_dropped(self, state: Retrieved) -> int:
         return sum(self._is_dropped(passage) for passage in state["documents"])
 

@@ -142,3 +142,17 @@ def test_a_trimmed_text_begins_as_the_text_does(text, limit):
     cut = trim(text, limit, FourCharacters())
     assert FourCharacters().count(cut) <= limit
     assert text.startswith(cut.removesuffix("…").rstrip())
+
+
+def test_the_passages_of_a_section_stand_together_as_far_as_they_fit_and_none_found_makes_room():
+    found = [numbered(4, "b"), numbered(7, "x"), numbered(2, "c")]
+    siblings = [numbered(5, "e" * 40), numbered(3, "d" * 400), numbered(4, "b"), numbered(1, "a")]
+    state = Retrieved(question="Q?", documents=found, siblings=siblings)
+
+    shown = FormatContext(max_tokens=60)(state)["passages"]
+    assert [one["metadata"]["chunk_index"] for one in shown] == [1, 2, 4, 5, 7]
+    assert FormatContext(max_tokens=20)(state)["passages"] == [found[2], found[0], found[1]]
+
+
+def numbered(number: int, text: str) -> Passage:
+    return passage(text, doc_id="d", section_path="x" if number == 7 else "s", chunk_index=number)
