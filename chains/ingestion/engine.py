@@ -55,9 +55,14 @@ class Reading:
             parsed = self.parser.parse(file.path)
         except IngestionError as error:
             return error
+        return self._marked(parsed)
+
+    def _marked(self, parsed: Parsed) -> Parsed:
         if self.suspicious is None:
             return parsed
-        return replace(parsed, suspicious=self.suspicious([chunk.text for chunk in parsed.chunks]))
+        attached = {name: self._marked(document) for name, document in parsed.attached.items()}
+        suspicious = self.suspicious([chunk.text for chunk in parsed.chunks])
+        return replace(parsed, suspicious=suspicious, attached=attached)
 
 
 class PlainEngine:

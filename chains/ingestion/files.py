@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
@@ -52,6 +52,10 @@ class SourceFile:
     def doc_id(self) -> str:
         """Return the path below the root without the file's ending, joined by underscores."""
         return "_".join(self.path.relative_to(self.root).with_suffix("").parts)
+
+    def attachment(self, name: str) -> "SourceFile":
+        """Return a document within this file as one below it."""
+        return replace(self, path=self.path / name)
 
     @property
     def label(self) -> str:

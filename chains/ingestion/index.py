@@ -101,10 +101,12 @@ def ingest(
     report = Report(skipped=found.skipped, problems=found.problems)
     files = [file for file in found.files if only is None or not only.isdisjoint([file.path, *file.path.parents])]
     files = [_as_chosen(file, chosen or {}) for file in files]
+    read: set[Path] = set()
     for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
         name = file.relative
         try:
             report = _add(report, file, _addressed(parsed, file, addresses or {}), writer=writer)
+            read.add(file.path)
         except IngestionError as error:
             report.problems.append(Problem(file.relative, str(error)))
         done = number - writer.waiting
@@ -114,8 +116,10 @@ def ingest(
     if progress:
         progress(len(files), len(files), "done")
     present = {file.path for file in found.files}
+    unread = present - read
+    attached = {source.path for source in sources if source.path.parent in unread}
     for path in dict.fromkeys(map(real_path, paths)):
-        vanished = sources.vanished(path, present, found.unlisted)
+        vanished = sources.vanished(path, present | attached, found.unlisted)
         report = _count(report, writer.remove(vanished))
         report.changes.extend(FileChange(source.relative, "remove") for source in vanished)
     report.warnings.extend(_few(writer.count, min_chunks))
@@ -139,7 +143,14 @@ def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, w
     counted = replace(
         report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
     )
-    return _count(counted, changes)
+    report = _count(counted, changes)
+    held = chunks[0].metadata
+    about = {key: held[key] for key in ("audience", "category", "source_urls") if key in held}
+    for name, document in parsed.attached.items():  # Whoever may read the file may read these, and nobody else.
+        attached = replace(document, metadata=document.metadata | about)
+        changed = _add(report, file.attachment(name), attached, writer=writer)
+        report = replace(changed, files=report.files, internal=report.internal)
+    return report
 
 
 def _as_chosen(file: SourceFile, chosen: Mapping[Path, Chosen]) -> SourceFile:

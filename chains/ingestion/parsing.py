@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol
 
 from chains import versions
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
-from chains.ingestion.source import Loader, without_controls
+from chains.ingestion.source import Loader, SourceText, without_controls
 from chains.ingestion.statements import audiences_in, mark_in, strictest
 
 # Every chunk carries the metadata, so that a title of a megabyte would be stored thousands of times.
@@ -23,7 +23,7 @@ class Parsed:
     """The chunks of a file, its metadata, and in words what of it could not be read.
 
     `suspicious` are the places of the chunks that try to steer a language model, with the words that do. `mark` is
-    the line by which the file says that it is not for everybody, if one does.
+    the line by which the file says that it is not for everybody, if one does. `attached` are further documents in it.
     """
 
     chunks: list[Chunk]
@@ -31,6 +31,7 @@ class Parsed:
     warnings: tuple[str, ...] = ()
     suspicious: Mapping[int, str] = field(default_factory=dict)
     mark: str = ""
+    attached: Mapping[str, "Parsed"] = field(default_factory=dict)
 
 
 class Parser(Protocol):
@@ -59,24 +60,36 @@ def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> P
     """
     try:
         source = loaders[path.suffix.lower()](path)
-        chunks = chunker.split(source)
+        return _parsed(source, path.suffix.lower(), chunker)
     except (IngestionError, MemoryError):
         raise
     except Exception as error:  # Whatever a hostile file makes a library do, the run goes on.
         reason = "it is damaged, or not of the type that its extension says"
         msg = f"the file cannot be read ({type(error).__name__}): {reason}"
         raise IngestionError(msg) from error
+
+
+def _parsed(source: SourceText, ending: str, chunker: Chunker) -> Parsed:
+    """Cut a document and those attached to it, and check their sizes; what of these has no text is a warning."""
+    chunks = chunker.split(source)
     if not chunks:
         msg = "the file contains headings only: there is no text to index"
         raise IngestionError(msg)
     if len(chunks) > MAX_CHUNKS:
         msg = f"the document has more than {MAX_CHUNKS} chunks; split it"
         raise IngestionError(msg)
-    audiences = audiences_in(source.text, rows=path.suffix.lower() in ROWS)
+    audiences = audiences_in(source.text, rows=ending in ROWS)
     stated = strictest([source.metadata.get("audience", ""), *audiences])
     stated_metadata = versions.stated(source.text) | source.metadata | ({"audience": stated} if stated else {})
     metadata = {name: without_controls(value) for name, value in stated_metadata.items()}
     if sum(map(len, metadata.values())) > MAX_METADATA:
         msg = f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it"
         raise IngestionError(msg)
-    return Parsed(chunks, metadata, source.warnings, mark=without_controls(mark_in(source.text)))
+    attached, warnings = {}, list(source.warnings)
+    for name, document in source.attached.items():
+        try:
+            attached[name] = _parsed(document, PurePath(name).suffix.lower(), chunker)
+        except IngestionError as error:
+            warnings.append(f"the attachment {name} is not read: {error}")
+    mark = without_controls(mark_in(source.text))
+    return Parsed(chunks, metadata, tuple(warnings), mark=mark, attached=attached)

@@ -1,8 +1,8 @@
 """The text that a loader extracts from a file, and the checks that all loaders share."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +59,7 @@ class SourceText:
     The text is what chunks are slices of: the file itself for markdown and plain text, and what was extracted from it
     for the other formats. A text is markdown unless it is `plain` or has `pages`; no chunk crosses a page, and its
     `headings` and `tables` are those that the loader found. `warnings` tell, in words, what of the file could not be
-    read.
+    read. `attached` are documents of their own within the file, by their names.
     """
 
     text: str
@@ -70,6 +70,7 @@ class SourceText:
     headings: tuple[Heading, ...] = ()
     tables: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
+    attached: Mapping[str, "SourceText"] = field(default_factory=dict)
 
 
 Loader = Callable[[Path], SourceText]

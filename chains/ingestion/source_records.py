@@ -54,6 +54,9 @@ class Sources:
     def _add(self, source: Source) -> None:
         self._by_id[source.doc_id] = self._by_path[source.path] = source
 
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self._by_id.values())
+
     def is_deleted(self, path: Path) -> bool:
         """Return whether a file of the index was deleted while its folder exists."""
         source = self._by_path.get(path)
@@ -111,7 +114,7 @@ class Sources:
         ]
 
     def _below(self, folder: Path) -> Iterator[Source]:
-        return (source for source in self._by_id.values() if source.path.is_relative_to(folder))
+        return (source for source in self if source.path.is_relative_to(folder))
 
 
 def _ids(file: SourceFile) -> Iterator[str]:

@@ -70,5 +70,10 @@ class IsolatedParser:
             raise IngestionError(msg) from error
         if "problem" in reply:
             raise IngestionError(reply["problem"])
-        chunks = [Chunk(**{**chunk, "section_path": tuple(chunk["section_path"])}) for chunk in reply["chunks"]]
-        return Parsed(chunks, reply["metadata"], tuple(reply["warnings"]), mark=reply["mark"])
+        return _parsed(reply)
+
+
+def _parsed(reply: dict[str, Any]) -> Parsed:
+    chunks = [Chunk(**{**chunk, "section_path": tuple(chunk["section_path"])}) for chunk in reply["chunks"]]
+    attached = {name: _parsed(document) for name, document in reply["attached"].items()}
+    return Parsed(chunks, reply["metadata"], tuple(reply["warnings"]), mark=reply["mark"], attached=attached)

@@ -52,7 +52,7 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
         return {"problem": str(error)}
     except MemoryError:
         return {"problem": "the file takes more memory than a file may; split it"}
-    return {**asdict(parsed), "chunks": [asdict(chunk) for chunk in parsed.chunks]}
+    return asdict(parsed)
 
 
 if __name__ == "__main__":

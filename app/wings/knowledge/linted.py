@@ -98,6 +98,7 @@ def read_documents(
             faults = [warning for warning in parsed.warnings if warning.startswith(FRONT_MATTER)]
             findings += [Finding(shown(file.path), 0, "unreadable", fault) for fault in faults]
             yield Document(file, parsed, read_any_text(file.path)[0] if file.path.suffix.lower() in LOADERS else "")
+            yield from (Document(file.attachment(name), more, "") for name, more in parsed.attached.items())
         except IngestionError as error:
             findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
         if progress:

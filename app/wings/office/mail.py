@@ -3,12 +3,12 @@
 import io
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email import message_from_bytes, message_from_string, policy
 from email.message import EmailMessage
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from bs4 import BeautifulSoup
@@ -24,20 +24,20 @@ from chains.ingestion.tables import one_line
 from chains.ingestion.text_files import LOADERS
 from chains.regular_files import read_bytes
 
-MOST_NAMES = 20
+MOST_NAMES, LONGEST_NAME = 20, 80
 MOST_ATTACHMENTS, MOST_FORWARDS = 20, 10
 SHOWN = ("From", "To", "Cc", "Date")
 # Beside these the HTML of a message holds more than its plain part, which then is a stub.
 FEWEST_WORDS, STUB, MUCH_MORE = 4, 0.5, 4
 
-_WORD = re.compile(r"\w+")
+_WORD, _NO_NAME = re.compile(r"\w+"), re.compile(r"[^\w .()-]")
 _TEXTS = {"text/plain", "text/html"}
 
 
 def load_eml(path: Path) -> SourceText:
-    """Read an e-mail: who wrote what to whom and when, forwarded messages, and below them its attachments.
+    """Read an e-mail: who wrote what to whom and when, forwarded messages, and its attachments as documents.
 
-    Each attachment is a section that is called by its file name; one that no reader reads is named in a warning.
+    The title of an attachment names its e-mail; one that no reader reads is named in a warning.
     """
     return _source(message_from_bytes(read_bytes(path), policy=policy.default), path)
 
@@ -84,7 +84,7 @@ def _source(message: Any, path: Path) -> SourceText:
     mail = _Mail()
     mail.take(message)
     texts, plain = mail.text()
-    require_words("".join(texts))
+    require_words("".join([*texts, *mail.documents]))
     lines, attached, date = _about(message), mail.attached, message["Date"]
     names = ", ".join(attached[:MOST_NAMES] + [f"and {len(attached) - MOST_NAMES} more"] * (len(attached) > MOST_NAMES))
     lines += [f"Attachments: {names}"] * bool(attached)
@@ -100,7 +100,15 @@ def _source(message: Any, path: Path) -> SourceText:
         {name: value for name, value in metadata.items() if value},
         plain=plain,
         warnings=tuple(mail.warnings),
+        attached={name: _attached(document, metadata) for name, document in mail.documents.items()},
     )
+
+
+def _attached(source: SourceText, mail: Mapping[str, str]) -> SourceText:
+    """Return an attachment whose title names its e-mail, with the author and the day of that where it states none."""
+    about = {name: mail[name] for name in ("author", "last_updated") if mail[name]}
+    title = f"{source.metadata['title']} (attached to {mail['title']})"
+    return replace(source, metadata=about | source.metadata | {"title": title}, warnings=())
 
 
 @dataclass
@@ -109,6 +117,7 @@ class _Mail:
 
     texts: list[tuple[str, bool]] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
+    documents: dict[str, SourceText] = field(default_factory=dict)
     audiences: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -152,8 +161,11 @@ class _Mail:
             return
         self.audiences += [source.metadata.get("audience", ""), *audiences_in(source.text, rows=True)]
         self.warnings += [f"the attachment {name}: {warning}" for warning in source.warnings]
-        text = source.text[source.body_start :].replace("\f", "\n").strip()
-        self.texts.append((f"# {name}\n\n{as_markdown(text) if source.plain or source.headings else text}", False))
+        for inner, document in {name: source, **source.attached}.items():
+            file = PurePath(_NO_NAME.sub("_", re.split(r"[/\\]", inner)[-1]))
+            stems = [PurePath(other).stem for other in self.documents]
+            number = f" {len(stems) + 1}" if file.stem in stems else ""
+            self.documents[f"{file.stem[:LONGEST_NAME]}{number}{file.suffix}"] = replace(document, attached={})
 
 
 def _parts(message: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -196,7 +208,7 @@ def _read(name: str, content: bytes) -> SourceText:
     ending = Path(name).suffix.lower()
     load = LOADERS.get(ending) or hooks.load("readers", ending.removeprefix("."))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"attachment{ending}"
+        path = Path(folder) / f"{_NO_NAME.sub('_', Path(name).stem)[:LONGEST_NAME]}{ending}"
         path.write_bytes(content)
         source: SourceText = load(path)
         return source

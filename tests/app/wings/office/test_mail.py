@@ -8,6 +8,7 @@ from app.wings.office.mail import load_eml
 from benchmarks.documents import pdf
 from chains.ingestion.source import SourceText
 from tests.office_documents import xlsx
+from tests.shelf import Shelf
 
 
 @pytest.fixture
@@ -59,21 +60,56 @@ def test_forwarded_messages_and_later_texts_are_read_in_their_order(read):
     ]
 
 
-def test_attachments_are_sections_that_are_called_by_their_files(read):
-    message = mail("# 1 is attached.")
-    message.add_attachment(
-        xlsx({"Fees": [["Port", "Fee"], ["Tema", 3]]}), maintype="application", subtype="x", filename="fees.xlsx"
-    )
-    message.add_attachment(pdf("Berth 4 is closed."), maintype="application", subtype="pdf", filename="note.pdf")
-    message.add_attachment(b"\0\1", maintype="application", subtype="x", filename="tool.bin")
-    source = read(message)
+def attach(message: EmailMessage, **files: bytes) -> EmailMessage:
+    for name, content in files.items():
+        message.add_attachment(content, maintype="application", subtype="x", filename=name.replace("_", "."))
+    return message
 
-    assert "\\# 1 is attached." in source.text
-    assert "# fees.xlsx\n\n## Fees\n\n| Port | Fee |" in source.text
-    assert "# note.pdf\n\nBerth 4 is closed." in source.text
-    assert "Attachments: fees.xlsx, note.pdf, tool.bin" in source.text
+
+def test_attachments_are_documents_whose_titles_name_their_mail(read):
+    fees = xlsx({"Fees": [["Port", "Fee"], ["Tema", 3]]})
+    message = attach(mail("# 1 is attached."), fees_xlsx=fees, note_pdf=pdf("Berth 4 is closed."), tool_bin=b"\0\1")
+    source = read(attach(message, fees_csv=b"Port,Fee\nLome,4\n"))
+
+    assert source.text.endswith("Attachments: fees.xlsx, note.pdf, tool.bin, fees.csv\n\n# 1 is attached.\n")
+    titles = {name: document.metadata["title"] for name, document in source.attached.items()}
+    assert titles == {
+        "fees.xlsx": "Fees (attached to Fees)",
+        "note.pdf": "Note (attached to Fees)",
+        "fees 3.csv": "Fees (attached to Fees)",
+    }
+    assert source.attached["note.pdf"].metadata["author"] == "ann@example.org"
     [warning] = source.warnings
     assert warning.startswith("the attachment tool.bin is not read: ")
+
+
+def test_attachments_are_indexed_changed_and_removed_with_their_mail(tmp_path):
+    shelf = Shelf(tmp_path)
+
+    def ingest(message: EmailMessage | None) -> dict[str, tuple[str, str]]:
+        if message is None:
+            (shelf.corpus / "fees.eml").write_bytes(b"\0")
+        else:
+            (shelf.corpus / "fees.eml").write_bytes(message.as_bytes())
+        shelf.ingest()
+        return {
+            one["doc_id"]: (one["audience"], one["file_path"]) for one in shelf.metadata() if "fees" in one["doc_id"]
+        }
+
+    both = ingest(attach(mail("See the lists."), a_csv=b"Port,Fee\nTema,3\n", b_csv=b"Port,audience\nLome,staff\n"))
+    assert both == {
+        "fees": ("internal", "fees.eml"),
+        "fees.eml_a": ("internal", "fees.eml/a.csv"),
+        "fees.eml_b": ("internal", "fees.eml/b.csv"),
+    }
+    assert ingest(attach(mail("See the list."), a_csv=b"Port,Fee\nTema,5\n")) == {
+        "fees": ("public", "fees.eml"),
+        "fees.eml_a": ("public", "fees.eml/a.csv"),
+    }
+    assert "fees.eml_a" in ingest(None)  # What cannot be read stays as it was.
+    (shelf.corpus / "fees.eml").unlink()
+    shelf.ingest()
+    assert not [one for one in shelf.metadata() if "fees" in one["doc_id"]]
 
 
 def test_a_mail_is_as_internal_as_its_attachments(read):

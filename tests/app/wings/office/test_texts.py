@@ -194,7 +194,7 @@ def test_a_message_of_outlook_is_read_with_its_attachments(file, monkeypatch):
     source = load_msg(file("fee.msg", json.dumps(message)))
     assert source.metadata["title"] == "Berth fee"
     assert "The berth fee is 310 euro." in source.text
-    assert "# fees.md\n\nWeighing costs 14 euro." in source.text
+    assert source.attached["fees.md"].text == "Weighing costs 14 euro."
 
 
 @pytest.mark.parametrize(("name", "load", "package"), [("a.rst", load_rst, "docutils"), ("a.msg", load_msg, "olefile")])
