@@ -76,8 +76,10 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     best = order[0]
     fitting = [row for row in order if not contradicted[row]]
     sides = _sides(evidence, fitting)
-    # Of several that are asked about, the least certain counts.
-    probability = min(float(probabilities[best]), evidence.ceiling(best), *(float(probabilities[row]) for row in sides))
+    probability = min(float(probabilities[best]), evidence.ceiling(best))
+    # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
+    weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
+    probability = min([probability, *weak])
     is_near = probability >= NEAR or evidence.nearest >= NEAR_PASSAGE
     if contradicted[best] or not is_near:
         return decline(min(probability, NEAR))
