@@ -149,7 +149,9 @@ def replaced(documents: Sequence[Mapping[str, Any]], today: int | None = None) -
         live = [place for place in places if place not in found]
         if len(places) > 1 and live:
             newest = reduce(lambda best, at: at if _is_older(documents[best], documents[at]) else best, live)
-            older = [at for at in places if at in found or _is_older(documents[at], documents[newest])]
+            older = [
+                at for at in places if at != newest and (at in found or _is_older(documents[at], documents[newest]))
+            ]
             found |= dict.fromkeys(older, newest)
     for place, one in enumerate(documents):
         named = letters(str(one.get(REPLACES) or "")) if place not in found else ""
@@ -338,6 +340,7 @@ def _edition(title: str) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield "letter", (ord(match["letter"].casefold()),)
 
 
+@lru_cache(maxsize=1 << 12)
 def _date_in(text: object) -> tuple[str, int, int]:
     """Return the words of the first date in a text, its first and its last day; no words and 0 where there is none."""
     written = _DOTTED.sub(lambda day: f"{day[3]}-{int(day[2]):02}-{int(day[1]):02}", str(text or ""))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage, PdfPages
     from app.ledger.passages import Passages
 
-MOST_COMPARED = 5000  # Documents; of more the passages that were found tell which versions there are.
+MOST_COMPARED = 3000  # Documents; of more the passages that were found tell which versions there are.
 UPLOAD_CATEGORIES = ("regulatory", "carrier", "reference", INTERNAL)
 
 

@@ -207,8 +207,8 @@ class CurrentRetriever(ChunkRetriever):
             scores = {str(one.id): one.metadata[SCORE] for one in found}
             wanted = {id_: {SCORE: scores.get(id_, options["threshold"])} for id_ in ids[: options["top_k"]]}
             found = fetched(self.index(), wanted)
-        labels = titles.labels
-        return [with_metadata(one, {LABELS: list(labels.get(str(one.metadata["doc_id"]), ()))}) for one in found]
+        labels = {id_: {LABELS: told} for id_, told in titles.labels.items()}
+        return [with_metadata(one, labels.get(str(one.metadata["doc_id"]), {})) for one in found]
 
 
 def fetched(store: Passages, found: Mapping[str, Mapping[str, float]]) -> list[Document]:
