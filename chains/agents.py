@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
 from typing import Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
@@ -12,6 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.content import Citation as Annotation
 from langgraph.runtime import Runtime
+from pydantic import BaseModel
 
 from chains.citations.cited_sentences import cited_sentences, sentences_of
 from chains.citations.markers import inside
@@ -40,9 +42,10 @@ class CitedSource(Place):
 
 
 class CitationState(AgentState[Any]):
-    """The state of an agent, and the sources that its tools have cited over the thread."""
+    """The state of an agent, the sources that its tools have cited over the thread, and what its response cites."""
 
     cited_sources: NotRequired[list[CitedSource]]
+    structured_citations: NotRequired[list[Annotation]]
 
 
 class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
@@ -56,6 +59,9 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
     words of the source that support the agent's own sentence; `title` is empty for a number that no tool has given.
     `extras` hold `number`, `section`, `page`, `doc_id`, `support` (0 to 1), `contradicted` and `verified`, which is
     false for a number that no tool has given or a sentence that its source does not support.
+
+    The markers in the texts of a `structured_response` are resolved in the same way, as `structured_citations` of the
+    state; the `extras` then hold the `field` of the text as well, such as `items[0].rate`.
 
     The sources are in the agent's state, so a checkpointer keeps them although older messages are trimmed. What a
     sub-agent cites is counted on where the supervisor's tool returns the content of its final message.
@@ -78,17 +84,41 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
         return await handler(_without_annotations(request))
 
     def after_agent(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Return the final message with its citations."""
+        """Return the final message, or the structured response, with its citations."""
         last, sources = state["messages"][-1], state.get("cited_sources")
-        if not isinstance(last, AIMessage) or last.tool_calls or not sources:
+        if not sources:
             return None
-        given = last.content_blocks
-        blocks = [_annotated(block, sources) for block in given]
-        if blocks == given:
-            return None
-        # Else LangChain reads the blocks as those of the model's provider.
-        standard = {**last.response_metadata, "output_version": "v1"}
-        return {"messages": [last.model_copy(update={"content": blocks, "response_metadata": standard})]}
+        update: dict[str, Any] = {}
+        if (response := state.get("structured_response")) is not None:
+            update["structured_citations"] = [
+                {**one, "extras": {**one["extras"], "field": field}}
+                for field, text in _texts(response)
+                for one in annotations_of(text, sources)
+            ]
+        if isinstance(last, AIMessage) and not last.tool_calls:
+            given = last.content_blocks
+            blocks = [_annotated(block, sources) for block in given]
+            if blocks != given:
+                # Else LangChain reads the blocks as those of the model's provider.
+                standard = {**last.response_metadata, "output_version": "v1"}
+                update["messages"] = [last.model_copy(update={"content": blocks, "response_metadata": standard})]
+        return update or None
+
+
+def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts in a structured response, each with its field."""
+    if isinstance(value, str):
+        yield field, value
+    elif isinstance(value, BaseModel):
+        yield from _texts(value.model_dump(), field)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from _texts(asdict(value), field)
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(inner, f"{field}.{name}".removeprefix("."))
+    elif isinstance(value, Sequence):
+        for place, inner in enumerate(value):
+            yield from _texts(inner, f"{field}[{place}]")
 
 
 def _annotated(block: Any, sources: Sequence[CitedSource]) -> Any:
@@ -236,7 +266,7 @@ def _annotations(block: Any) -> list[Any]:
 
 
 def _counted_block(block: Any, sources: list[CitedSource]) -> Any:
-    annotations = [one for one in _annotations(block) if one.get("title")]
+    annotations = [one for one in _annotations(block) if one.get("title") and "number" in one.get("extras", {})]
     if not annotations:
         return block
     numbers = {one["extras"]["number"]: _number(_source_cited(one), sources) for one in annotations}

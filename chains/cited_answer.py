@@ -65,8 +65,9 @@ def check_stages(stages: Mapping[str, object], names: Sequence[str]) -> None:
             msg = f"Unknown stage {place!r}; choose one of {', '.join(names)}"
         elif not isinstance(own, RunnableAssign):
             msg = f"stages[{place!r}] is {_kind(own)}; wrap what computes a field: stage('name', field=compute)"
-        elif place == "generation" and "answer" in own.mapper.steps__:
-            msg = "stages['generation'] sets 'answer', which the citations read in 'message': replace that AIMessage"
+        elif "answer" in own.mapper.steps__:
+            where = "whose citations are read in 'message' behind 'generation': replace that AIMessage there"
+            msg = f"stages[{place!r}] sets 'answer', {where}"
         else:
             continue
         raise ConfigurationError(msg)

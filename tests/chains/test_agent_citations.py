@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import PromptTemplate
 from langchain_core.tools import create_retriever_tool, tool
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
 
 import chains
 from app.wings.mcp.server import AnswerSource, AskOutput, FoundPassage, SearchOutput
@@ -189,6 +191,19 @@ def test_a_supervisor_counts_on_what_its_sub_agents_cite():
     assert cited(state["messages"][-1]) == RESOLVED
 
 
+def test_what_a_sub_agents_provider_cites_has_no_number_and_stays_as_it_is():
+    said = {"type": "text", "text": "Rates rose.", "annotations": [{"type": "citation", "title": "A web page"}]}
+
+    @tool
+    def web_agent(question: str) -> Any:
+        """Search the web."""
+        return [said]
+
+    state = agent(calling("web_agent"), AIMessage("Rates rose."), tools=[web_agent]).invoke(ASKED)
+
+    assert [message.content for message in state["messages"] if message.type == "tool"] == [[said]]
+
+
 def test_without_langchain_the_error_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name == "langchain" or name.startswith("langchain.")]:
         monkeypatch.delitem(sys.modules, name)
@@ -287,6 +302,29 @@ def test_where_no_tool_has_cited_anything_nothing_is_annotated(artifact):
 
     state = agent(searching(), AIMessage("Use arr[1]."), tools=[ask_customs]).invoke(ASKED)
     assert state["messages"][-1].content == "Use arr[1]."
+
+
+class Rates(BaseModel):
+    """What the agent answers with."""
+
+    summary: str
+    items: list[dict[str, str]]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_a_structured_response_keeps_its_citations(way):
+    response = {"summary": "The rate of GST is 12% [1].", "items": [{"rate": "The rate of GST is 9% [1]."}]}
+    made = AIMessage("", tool_calls=[{"name": "Rates", "args": response, "id": "2", "type": "tool_call"}])
+    asking = agent(calling("ask_customs"), made, response_format=ToolStrategy(Rates))
+    state = asking.invoke(ASKED) if way == "invoke" else await asking.ainvoke(ASKED)
+
+    assert state["structured_response"] == Rates(**response)
+    assert [
+        (one["extras"]["field"], one["title"], one["extras"]["verified"]) for one in state["structured_citations"]
+    ] == [
+        ("summary", "GST Guide", False),
+        ("items[0].rate", "GST Guide", True),
+    ]
 
 
 def test_reasoning_and_the_citations_of_the_provider_are_kept():

@@ -186,6 +186,7 @@ def test_the_variables_of_another_prompt_are_mapped():
         ({"retriever": InMemoryVectorStore(DeterministicFakeEmbedding(size=4))}, r"pass its as_retriever\(\)"),
         ({"retriever": None}, "not None"),
         ({"stages": {"generation": stage("shouting", answer=count)}}, "replace that AIMessage"),
+        ({"stages": {"confidence": stage("shouting", answer=count)}}, "replace that AIMessage"),
         ({"stages": {"retrieval": count}}, r"stages\['retrieval'\] is a function; wrap what computes a field"),
     ],
 )
