@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from app.wiring.llm import first_model
 from chains.citations.decline import is_decline
 from examples import (
     agent,
+    agentic_graph,
     batch_csv,
     evaluation_in_ci,
     graph,
@@ -34,11 +37,24 @@ from examples import (
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, QUESTION, served, small_services
 
+ROOT = Path(examples.__path__[0]).parent
+CLIENTS = {mcp_client, openai_client, remote_runnable, responses_client}
 MARP = Path(examples.__path__[0]) / "marp"
 CALL = ("ask_handbook", {"question": QUESTION})
 HANDED_OVER = f"A colleague will answer: {QUESTION}"
 SHOWN = {
-    *(agent, batch_csv, evaluation_in_ci, graph, mcp_client, openai_client, own_model, own_retriever, own_stage),
+    *(
+        agent,
+        agentic_graph,
+        batch_csv,
+        evaluation_in_ci,
+        graph,
+        mcp_client,
+        openai_client,
+        own_model,
+        own_retriever,
+        own_stage,
+    ),
     *(remote_runnable, responses_client, message_graph, tutorial_documents),
 }
 
@@ -75,6 +91,29 @@ def test_every_example_is_here():
     assert {module.__name__.removeprefix("examples.") for module in SHOWN} == files
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("module", sorted(SHOWN, key=str), ids=lambda module: module.__name__)
+def test_each_runs_as_a_program_by_itself(module, services, url, groq, tmp_path, monkeypatch):
+    (tmp_path / "questions.csv").write_text(f'question\n"{QUESTION}"\n', encoding="utf-8")
+    (tmp_path / "questions.jsonl").write_text(json.dumps({"id": "q", "question": QUESTION, "kind": "uncovered"}))
+    words = {batch_csv: ["questions.csv", "answers.csv"], evaluation_in_ci: ["questions.jsonl"]}.get(module, [])
+    words = [url] if module in CLIENTS else words
+    monkeypatch.setenv("CHROMA_PATH", str(services.settings.chroma.path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("LLM_BASE_URL", groq.url)
+    monkeypatch.setenv("LLM_API_KEY", "gsk_test")
+    command = [sys.executable, "-m", module.__name__, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+    if module in {agent, agentic_graph}:
+        monkeypatch.setenv("LLM_PROVIDER", "offline")
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "set LLM_API_KEY" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_the_agent_asks_the_handbook_and_answers(services, groq, capsys):
     groq.replies[:] = [
         Reply(tool_call=CALL),
@@ -87,6 +126,20 @@ def test_the_agent_asks_the_handbook_and_answers(services, groq, capsys):
         capsys.readouterr().out
         == "GST is 9 % [1].\n[1] GST Guide 'The rate of GST on imports into Singapore is 9 %.'\n"
     )
+
+
+def test_the_agentic_graph_searches_again_and_shows_only_what_is_verified(services, groq, capsys):
+    groq.replies[:] = [Reply("No."), Reply("import tax Singapore"), Reply("It is 9 % [1].")]
+    agentic_graph.main(services, first_model(services.settings), QUESTION)
+
+    assert capsys.readouterr().out == (
+        "search: 1\nreword: ['import tax Singapore']\nsearch: 1\nanswer: done\nverify: done\nIt is 9 % [1].\n"
+        "[1] GST Guide 'The rate of GST on imports into Singapore is 9 %.'\n"
+    )
+    groq.replies[:] = [Reply("Yes"), Reply("It is 12 % [1].")]
+    agentic_graph.main(services, first_model(services.settings), QUESTION)
+
+    assert capsys.readouterr().out.endswith(f"verify: done\n{prompts.load('decline')}\n")
 
 
 @pytest.mark.parametrize(("reply", "shown"), [(ANSWER, ANSWER), ("Elephants fly.", HANDED_OVER)])

@@ -20,14 +20,16 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 import chains
+import prompts
 from app.http.server import create_app
 from app.wiring import Service
-from app.wiring.llm import close
+from app.wiring.llm import close, first_model
 from benchmarks.models.server import ModelServer, model_server
 from benchmarks.models.weights import SMALL
 from benchmarks.processes import PATIENCE_S
 from chains.output import merge
 from chains.state import Answer, Outcome
+from examples.agentic_graph import agentic_graph
 from tests.fakes import FakeGroq
 from tests.served import QUESTION, served, small_services
 
@@ -122,6 +124,16 @@ def test_an_agents_tool_returns_text_and_the_whole_answer(services, server):
 
     assert message.content
     assert_came_from(server, message.artifact)
+
+
+async def test_the_agentic_graph_answers_from_passages_or_declines(services):
+    model: Any = first_model(services.settings)
+    state = agentic_graph(services, model).invoke({"question": QUESTION, "queries": [QUESTION]})
+    await model.aclose()
+
+    passages = [document.page_content for document in state["documents"]]
+    assert state["citations"] or state["answer"] == prompts.load("decline")
+    assert all(citation["quote"] in "\n".join(passages) for citation in state["citations"])
 
 
 def models_below(run: Run) -> list[Run]:
