@@ -115,3 +115,9 @@ def reading() -> str:
     from benchmarks.reading import HEAD  # noqa: PLC0415 - The other renderers need no services.
 
     return f"{told('reading')}\n\n{table(HEAD, read_figures()['reading']['values']['rows'])}"
+
+
+def guest() -> str:
+    """Return what the chain costs a program beside a bare one, with the date and the commit."""
+    rows = read_figures()["guest"]["values"]["rows"]
+    return f"{told('guest')}\n\n{table(('what', 'this chain', 'bare chain', 'ratio'), rows)}"

@@ -3,4 +3,6 @@
 import chains
 from examples import services
 
-graph = chains.build_graph(services().chain)
+opened = services()
+opened.warm_up()  # The server refuses to open files while it answers.
+graph = chains.build_graph(opened.chain)

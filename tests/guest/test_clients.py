@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
+from blockbuster import blockbuster_ctx
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langchain_core.tools import create_retriever_tool
@@ -224,7 +225,7 @@ async def graphed(stand: Stand, call: Call) -> Arrived:
 
 
 # A client, the package that it is of, how it asks, and by which names the rest arrives or is given.
-HEAD = ("client", "version", "answer", "citations", "quotes", "filters", "audience")
+HEAD = ("client", "answer", "citations", "quotes", "filters", "audience")
 KEY, CONFIG = "the key's", "`configurable`"
 LINKS, ANNOTATED = "`url_citation`", "`annotations`"
 CLIENTS: list[tuple[Any, ...]] = [
@@ -266,7 +267,18 @@ async def test_what_the_table_names_arrives_and_nothing_else(stand, client):
     assert ("5 %" in narrowed.answer) == (filters != NONE)
 
 
-def test_the_table_of_the_docs_is_this_one():
-    rows = [(name, f"{package} {version(package)}", *cells) for name, package, _, *cells in CLIENTS]
+async def test_awaited_questions_do_not_block_the_event_loop_once_all_is_open(stand):
+    """LangGraph's server ends the run of a graph that blocks it."""
+    stand.service.warm_up()
+    await graphed(stand, Call())
+    with blockbuster_ctx():
+        assert "7 %" in (await graphed(stand, Call())).answer
+        assert "7 %" in (await streamed(stand, Call())).answer
 
-    assert table(HEAD, rows) in DOCS.read_text(encoding="utf-8")
+
+def test_the_table_of_the_docs_is_this_one_and_so_are_the_versions():
+    versions = ", ".join(f"{name} {version(name)}" for name in sorted({package for _, package, *_ in CLIENTS}))
+    page = DOCS.read_text(encoding="utf-8")
+
+    assert table(HEAD, [(name, *cells) for name, _, _, *cells in CLIENTS]) in page
+    assert versions in " ".join(page.split())

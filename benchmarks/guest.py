@@ -1,0 +1,131 @@
+"""What the chain costs a program that builds it in, beside a bare chain of LangChain: `python -m benchmarks.guest`.
+
+Both chains have the same retriever and the same scripted model, and are called in turn. `--write` keeps the figures.
+"""
+
+import argparse
+import asyncio
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.load import dumps
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
+from langchain_core.tracers.context import collect_runs
+from langchain_core.tracers.schemas import Run
+
+from benchmarks.figures import ROOT, write_figures
+from benchmarks.tables import table
+from chains import build_chain
+
+TIMES, STARTS, PASSAGES = 60, 5, 10
+WORDS = "The rate of GST on imports is 9 % [Guide 1 > Rate], as it stands in the guide of the authority. " * 3
+ASKED: Any = {"question": "What is the rate of GST on imports?"}
+SHELF = [
+    Document(
+        f"The rate of GST on imports is 9 %. {'More words follow. ' * 40}",
+        metadata={"title": f"Guide {n}", "section": "Rate"},
+    )
+    for n in range(1, PASSAGES + 1)
+]
+OURS = "from waypoint import build_chain"
+THEIRS = (
+    "import langchain_core.prompts, langchain_core.runnables, langchain_core.output_parsers, langchain_core.retrievers"
+)
+Ways = dict[str, Callable[[Runnable[Any, Any]], Awaitable[object]]]
+
+
+def model() -> GenericFakeChatModel:
+    """Return a model that writes the answer word by word, for all calls."""
+    return GenericFakeChatModel(messages=iter([AIMessage(WORDS)] * TIMES * 9))
+
+
+def bare() -> Runnable[Any, Any]:
+    """Return retrieval, prompt, model and parser as LangChain's tutorials compose them."""
+    prompt = ChatPromptTemplate([("system", "Answer from:\n{context}"), ("human", "{question}")])
+    found = RunnableLambda(lambda state: "\n\n".join(passage.page_content for passage in SHELF))
+    return RunnablePassthrough.assign(context=found) | prompt | model() | StrOutputParser()
+
+
+def ours() -> Runnable[Any, Any]:
+    """Return the chain, with citations, verification and confidence."""
+    return build_chain(retriever=lambda question: SHELF, model=model())
+
+
+async def _consumed(chain: Runnable[Any, Any]) -> None:
+    async for _ in chain.astream(ASKED):
+        pass
+
+
+async def _in_thread(chain: Runnable[Any, Any]) -> None:
+    chain.invoke(ASKED)
+
+
+WAYS: Ways = {"invoke": _in_thread, "ainvoke": lambda chain: chain.ainvoke(ASKED), "astream": _consumed}
+
+
+async def call_rows() -> list[list[str]]:
+    """Return the processor's milliseconds of a call of each chain, and their difference, by the way it is called."""
+    rows = []
+    chains = ours(), bare()
+    for name, way in WAYS.items():
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(TIMES):
+            for chain, spent in zip(chains, times, strict=True):
+                started = time.process_time()
+                await way(chain)
+                spent.append(1000 * (time.process_time() - started))
+        rows.append(_row(f"`{name}`, processor ms", *map(statistics.median, times)))
+    return rows
+
+
+def import_row() -> list[str]:
+    """Return the seconds of the imports in a process of its own, without those of Python's start."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(STARTS):
+        for statement, spent in zip((OURS, THEIRS), times, strict=True):
+            program = f"import time; t = time.process_time(); {statement}; print(time.process_time() - t)"
+            done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+            spent.append(float(done.stdout))
+    return _row("import, processor s", *map(statistics.median, times))
+
+
+def trace_row() -> list[str]:
+    """Return the kB of the runs of one answer, as a tracer sends their inputs and outputs."""
+    sizes = []
+    for chain in (ours(), bare()):
+        with collect_runs() as runs:
+            chain.invoke(ASKED)
+        sizes.append(sum(map(_size, runs.traced_runs)) / 1000)
+    return _row("trace of an answer, kB", *sizes)
+
+
+def _size(run: Run) -> int:
+    return len(dumps([run.inputs, run.outputs]).encode()) + sum(map(_size, run.child_runs))
+
+
+def _row(name: str, mine: float, theirs: float) -> list[str]:
+    return [name, f"{mine:.2f}", f"{theirs:.2f}", f"{mine / theirs:.1f}"]
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="keep the figures for docs/measurements.md")
+    write = parser.parse_args().write
+    rows = [import_row(), *asyncio.run(call_rows()), trace_row()]
+    print(table(("what", "this chain", "bare chain", "ratio"), rows))
+    if write:
+        write_figures("guest", {"rows": rows})
+
+
+if __name__ == "__main__":
+    main()
