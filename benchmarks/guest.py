@@ -51,7 +51,9 @@ def model() -> GenericFakeChatModel:
 def bare() -> Runnable[Any, Any]:
     """Return retrieval, prompt, model and parser as LangChain's tutorials compose them."""
     prompt = ChatPromptTemplate([("system", "Answer from:\n{context}"), ("human", "{question}")])
-    found = RunnableLambda(lambda state: "\n\n".join(passage.page_content for passage in SHELF))
+    found: RunnableLambda[Any, str] = RunnableLambda(
+        lambda state: "\n\n".join(passage.page_content for passage in SHELF)
+    )
     return RunnablePassthrough.assign(context=found) | prompt | model() | StrOutputParser()
 
 

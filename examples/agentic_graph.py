@@ -54,12 +54,13 @@ def agentic_graph(service: Service, model: BaseChatModel) -> Any:
 
     def answer(state: State) -> State:
         context = chains.format_context(state["documents"], style="numbered")
-        return {"answer": str(generate.invoke({"question": state["question"], "context": context}).text)}
+        asked: Any = {"question": state["question"], "context": context}
+        return {"answer": str(generate.invoke(asked).text)}
 
     def verify(state: State) -> State:
         citations = chains.process_citations(state["answer"], state["documents"], style="numbered")["citations"]
         supported = [one for one in citations if one["support"] >= LEAST_SUPPORT and not one["contradicted"]]
-        return {"citations": supported} | ({} if supported else {"answer": prompts.load("decline")})
+        return {"citations": supported, "answer": state["answer"] if supported else prompts.load("decline")}
 
     graph = StateGraph(State)
     for node in (search, reword, answer, verify):

@@ -82,7 +82,7 @@ class Call(NamedTuple):
     audience: str = "internal"
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> Any:
         return {"question": QUESTION} | ({"filters": self.filters} if self.filters else {})
 
     @property
@@ -118,7 +118,8 @@ def of_answer(answer: Any) -> Arrived:
 
 
 def of_message(message: AIMessage) -> Arrived:
-    found = [one for block in message.content_blocks for one in block.get("annotations", [])]
+    blocks: Any = message.content_blocks
+    found = [one for block in blocks for one in block.get("annotations", [])]
     quotes = [one["cited_text"] for one in found if one.get("cited_text")]
     return Arrived(str(message.text), [one["title"] for one in found], quotes)
 
@@ -218,10 +219,10 @@ async def as_a_tool(stand: Stand, call: Call) -> Arrived:
 
 
 async def graphed(stand: Stand, call: Call) -> Arrived:
-    config = {"configurable": {"audience": call.audience} | (call.filters or {})}
+    config: Any = {"configurable": {"audience": call.audience, **(call.filters or {})}}
     asked: Any = {"messages": [("human", QUESTION)]}
     graph = chains.build_graph(stand.service.chain)
-    return of_message((await graph.ainvoke(asked, config))["messages"][-1])  # type: ignore[arg-type]
+    return of_message((await graph.ainvoke(asked, config))["messages"][-1])
 
 
 # A client, the package that it is of, how it asks, and by which names the rest arrives or is given.
