@@ -9,7 +9,6 @@ from app.ports import Message
 from chains.clock import timestamp
 from chains.metadata import count_marked
 from chains.observers import Call
-from chains.state import Answer
 
 SOURCE = "chat-service"
 VERSION = "1.0"
@@ -50,35 +49,29 @@ class Events:
         answer = call.answer
         if answer is None or not answer["metadata"]["chunks_retrieved"]:
             return
-        self._submit(call, "ResponseGenerated", _response(call, answer) | _user(call))
-        self._submit(call, "AnswerGenerated", _generated(answer))
+        metadata, citations = answer["metadata"], count_marked(answer["citations"])
+        response = {
+            "query": answer["question"],
+            "response": answer["answer"],
+            "modelId": metadata["model"],
+            "userSessionId": call.metadata.get("session_id"),
+            "latencyMs": 1000 * call.seconds,
+            "citationCount": citations,
+            "retrievalCount": metadata["chunks_retrieved"],
+        }
+        generated = {
+            "query": answer["question"],
+            "answer": answer["answer"],
+            "citation_count": citations,
+            "generated_at": timestamp(),
+            "trace_id": metadata["trace_id"],
+        }
+        self._submit(call, "ResponseGenerated", response | _user(call))
+        self._submit(call, "AnswerGenerated", generated)
 
     def _submit(self, call: Call, event: str, payload: Mapping[str, Any]) -> None:
         correlation_id = call.metadata.get("request_id") or str(call.id)
         self._publish(message(event, payload, correlation_id=correlation_id))
-
-
-def _response(call: Call, answer: Answer) -> dict[str, Any]:
-    metadata = answer["metadata"]
-    return {
-        "query": answer["question"],
-        "response": answer["answer"],
-        "modelId": metadata["model"],
-        "userSessionId": call.metadata.get("session_id"),
-        "latencyMs": 1000 * call.seconds,
-        "citationCount": count_marked(answer["citations"]),
-        "retrievalCount": metadata["chunks_retrieved"],
-    }
-
-
-def _generated(answer: Answer) -> dict[str, Any]:
-    return {
-        "query": answer["question"],
-        "answer": answer["answer"],
-        "citation_count": count_marked(answer["citations"]),
-        "generated_at": timestamp(),
-        "trace_id": answer["metadata"]["trace_id"],
-    }
 
 
 def _user(call: Call) -> dict[str, Any]:

@@ -100,7 +100,9 @@ class KeptAnswers:
 
     def _keep(self, call: Call, answer: Answer, at: float) -> None:
         try:
-            proof = _proof(answer, self._index)
+            # Where nothing was retrieved there is nothing to prove; no question in a proof has personal data.
+            question = redacted(answer["question"]) or ""
+            proof = certificate({**answer, "question": question}, self._index) if answer["documents"] else None
             self.store.add(self._logged(call, answer, proof, at), list(quotes(proof)) if proof else [])
         except Exception as error:  # Whatever fails costs the log, and no answer.
             reason = count_fault("answer_log", error)
@@ -160,13 +162,6 @@ def quotes(proof: Certificate) -> Iterator[Quote]:
         if source["doc_id"]
     }
     yield from sorted(found)
-
-
-def _proof(answer: Answer, index: "Index") -> Certificate | None:
-    """Return the certificate of an answer, whose question has no personal data; None where nothing was retrieved."""
-    if not answer["documents"]:
-        return None
-    return certificate({**answer, "question": redacted(answer["question"]) or ""}, index)
 
 
 def _says_more(answer: Answer) -> bool:

@@ -138,14 +138,11 @@ def _is_said(text: str, said: str) -> bool:
 
 def _cited(answer: Answer) -> Iterator[Sequence[str]]:
     """Yield the names of each cited document: its id, title and file."""
+    held: list[Mapping[str, Any]] = [one["metadata"] for one in answer["documents"]]
+    files = {one.get("doc_id"): str(one["file_path"]) for one in reversed(held) if one.get("file_path")}
     for citation in answer["citations"]:
         if citation["matched"]:
-            yield citation["doc_id"] or "", citation["title"], *_files(answer, citation["doc_id"])
-
-
-def _files(answer: Answer, doc_id: str | None) -> list[str]:
-    held: list[Mapping[str, Any]] = [one["metadata"] for one in answer["documents"]]
-    return [str(one["file_path"]) for one in held if one.get("doc_id") == doc_id and one.get("file_path")][:1]
+            yield citation["doc_id"] or "", citation["title"], *filter(None, [files.get(citation["doc_id"])])
 
 
 def _names(wanted: str, names: set[str]) -> bool:

@@ -107,11 +107,9 @@ def _sentences(answer: Answer, catalogue: "Catalogue | None") -> Iterator[dict[s
     for place, sentence in enumerate(sentences):
         # A marker of no source is shown to readers like any words, and proven by nothing.
         says = unmarked(answer["answer"][sentence.start : sentence.end])
-        rules = [
-            source | {"rule": proving_rule(says, source["quote"], heading_of(source))}
-            for source in sources.get(place, ())
-        ]
-        yield {"start": sentence.start, "end": sentence.end, "says": says, "sources": rules}
+        for source in sources.get(place, ()):
+            source["rule"] = proving_rule(says, source["quote"], heading_of(source))
+        yield {"start": sentence.start, "end": sentence.end, "says": says, "sources": sources.get(place, [])}
 
 
 def _cited(

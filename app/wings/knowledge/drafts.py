@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ def draft(gap: Gap, folder: Path) -> tuple[Path, Path]:
     Raises:
         ConfigurationError: they exist already, or cannot be written.
     """
-    name = _slug(gap.question)
+    plain = unicodedata.normalize("NFKD", gap.question).encode("ascii", "ignore").decode().lower()
+    name = "_".join(re.findall(r"[a-z0-9]+", plain))[:MOST_LETTERS].strip("_") or "question"
     document, tests = folder / f"{name}.md", folder / f"{name}.tests.yaml"
     question, *examples = map(one_line, [gap.question, *gap.examples])
     cases = [{"question": one, "must_cite": document.name, "audience": gap.audience} for one in (question, *examples)]
@@ -67,20 +68,11 @@ def _case(answer: LoggedAnswer) -> dict[str, Any] | None:
     if not cited:
         return None
     case: dict[str, Any] = {"question": answer.question}
-    if figures := list(dict.fromkeys(_figures(sentences))):
-        case["must_say"] = figures
+    quotes = [(one["says"], " ".join(source["quote"] for source in one["sources"])) for one in sentences]
+    figures = (figure for says, quote in quotes for figure in _FIGURE.findall(says) if figure in quote)
+    if must_say := list(dict.fromkeys(figures)):
+        case["must_say"] = must_say
     return case | {"must_cite": list(cited), "audience": answer.audience}
-
-
-def _figures(sentences: Iterable[dict[str, Any]]) -> Iterator[str]:
-    for one in sentences:
-        quotes = " ".join(source["quote"] for source in one["sources"])
-        yield from (figure for figure in _FIGURE.findall(one["says"]) if figure in quotes)
-
-
-def _slug(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return "_".join(re.findall(r"[a-z0-9]+", plain))[:MOST_LETTERS].strip("_") or "question"
 
 
 def _yaml(value: Any) -> str:

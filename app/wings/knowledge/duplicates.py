@@ -54,10 +54,11 @@ Passage = tuple[Document, "Chunk"]
 def _near_passages(documents: Sequence[Document]) -> Iterator[tuple[Passage, Passage]]:
     """Yield passages of two documents that have most of their shingles in common (w-shingling, Broder 1997)."""
     index: dict[int, list[int]] = defaultdict(list)
-    passages: list[tuple[Passage, frozenset[int]]] = []
+    passages: list[tuple[Passage, set[int]]] = []
     for document in documents:
         for chunk in document.chunks:
-            shingles = _shingles(chunk.text)
+            words = plain_words(chunk.text)
+            shingles = {hash(tuple(words[at : at + WORDS])) for at in range(len(words) - WORDS + 1)}
             if len(shingles) < FEWEST_SHINGLES:
                 continue
             shared = Counter(place for one in shingles for place in index[one] if len(index[one]) <= MOST_FILES)
@@ -68,11 +69,6 @@ def _near_passages(documents: Sequence[Document]) -> Iterator[tuple[Passage, Pas
             for one in shingles:
                 index[one].append(len(passages))
             passages.append(((document, chunk), shingles))
-
-
-def _shingles(text: str) -> frozenset[int]:
-    words = plain_words(text)
-    return frozenset(hash(tuple(words[at : at + WORDS])) for at in range(len(words) - WORDS + 1))
 
 
 def find_boilerplate(documents: Sequence[Document]) -> Iterator[Finding]:

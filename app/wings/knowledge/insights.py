@@ -110,21 +110,31 @@ def insights(store: AnswerStore, services: "Service", *, since: float) -> Insigh
     """
     now = store.now()
     counted = [one for one in store.answers(since=since) if one.outcome in COUNTED]
+    weeks = Counter(_date(one.at, "%G-W%V") for one in counted)
+    answered = Counter(_date(one.at, "%G-W%V") for one in counted if one.outcome == "answered")
     lacking = [one for one in counted if one.question and lacks_answer(one)]
-    groups = sorted(grouped(lacking, services.index.embedder), key=lambda group: -_weight(group, now))
+    groups = grouped(lacking, services.index.embedder)
+    groups.sort(
+        key=lambda some: -math.fsum(math.exp2(min(0.0, one.at - now) / (HALF_LIFE_DAYS * DAY_S)) for one in some)
+    )
     made = [_gap(group, services) for group in groups[: 2 * MOST_GROUPS]]
-    documents = _uses(store, since)
+    with store.database.reading() as connection:
+        documents = [DocumentUse(*row) for row in connection.execute(USES, {"since": since})]
     entries = {} if services.settings.retrieval.url else services.index.library.catalogue("internal").entries
     cited = {one.doc_id for one in documents}
     return Insights(
         asked=len(counted),
-        answered=sum(one.outcome == "answered" for one in counted),
-        weeks=list(_weeks(counted)),
+        answered=answered.total(),
+        weeks=[Week(week, asked, answered[week]) for week, asked in sorted(weeks.items())],
         gaps=[gap for gap in made if gap.why != DOCUMENTED][:MOST_GROUPS],
         documented=[gap for gap in made if gap.why == DOCUMENTED][:MOST_GROUPS],
         documents=sorted(documents, key=lambda one: (-one.wrong, -one.cited, one.title)),
         never_cited=[entry.title for doc_id, entry in entries.items() if doc_id not in cited],
     )
+
+
+def _date(at: float, form: str) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime(form)
 
 
 def lacks_answer(answer: LoggedAnswer) -> bool:
@@ -160,27 +170,18 @@ def grouped(answers: Sequence[LoggedAnswer], embeddings: Embeddings) -> list[lis
     return groups
 
 
-def _weight(group: Sequence[LoggedAnswer], now: float) -> float:
-    """Return how often and how lately the questions were asked."""
-    return math.fsum(math.exp2(-max(0.0, now - one.at) / (HALF_LIFE_DAYS * DAY_S)) for one in group)
-
-
 def _gap(group: Sequence[LoggedAnswer], services: "Service") -> Gap:
     questions = list(dict.fromkeys(str(one.question) for one in group))
     audience: Audience = "public" if 2 * sum(one.audience == "public" for one in group) >= len(group) else "internal"
     searched = group[0].search_query or questions[0]
     passages = services.answerer.retriever.invoke(searched, {"configurable": {"audience": "internal"}}, threshold=0.0)
     documents = list(_nearest(passages))[:NEAREST]
+    is_said = any(says(chunk.page_content, chunk.metadata, searched) for chunk in passages[:NEAREST])
     return Gap(
         question=questions[0],
         asked=len(group),
-        last=_date(max(one.at for one in group)),
-        why=_why(
-            group,
-            audience,
-            documents,
-            is_said=any(says(chunk.page_content, chunk.metadata, searched) for chunk in passages[:NEAREST]),
-        ),
+        last=_date(max(one.at for one in group), "%Y-%m-%d"),
+        why=_why(group, audience, documents, is_said=is_said),
         audience=audience,
         examples=questions[1 : EXAMPLES + 1],
         comments=[one.comment for one in group if one.comment][:EXAMPLES],
@@ -202,15 +203,10 @@ def _why(group: Sequence[LoggedAnswer], audience: Audience, documents: Sequence[
 
 def _nearest(found: Sequence[Document]) -> Iterator[NearDocument]:
     """Yield the documents of passages, each once, in their order."""
-    seen = set()
-    for chunk in found:
-        metadata = chunk.metadata
-        doc_id = str(metadata.get("doc_id") or "")
-        if doc_id not in seen:
-            seen.add(doc_id)
-            score = metadata.get("score")
-            title = str(metadata.get("title") or doc_id)
-            yield NearDocument(doc_id, title, audience_of(metadata), None if score is None else round(score, 2))
+    best = {str(chunk.metadata.get("doc_id") or ""): chunk.metadata for chunk in reversed(found)}
+    for doc_id, metadata in reversed(best.items()):
+        score, title = metadata.get("score"), str(metadata.get("title") or doc_id)
+        yield NearDocument(doc_id, title, audience_of(metadata), None if score is None else round(score, 2))
 
 
 USES = text("""
@@ -219,26 +215,6 @@ SELECT statements.doc_id, max(statements.title) AS title, count(DISTINCT answers
 FROM answers JOIN citations ON citations.answer = answers.id JOIN statements ON statements.id = citations.statement
 WHERE answers.outcome = 'answered' AND answers.at >= :since GROUP BY statements.doc_id
 """)
-
-
-def _uses(store: AnswerStore, since: float) -> list[DocumentUse]:
-    """Return how often each cited document is cited, and how often wrongly, as users say."""
-    with store.database.reading() as connection:
-        return [DocumentUse(*row) for row in connection.execute(USES, {"since": since})]
-
-
-def _weeks(answers: Sequence[LoggedAnswer]) -> Iterator[Week]:
-    asked, answered = Counter[str](), Counter[str]()
-    for one in answers:
-        year, number, _ = datetime.fromtimestamp(one.at, UTC).isocalendar()
-        week = f"{year}-W{number:02}"
-        asked[week] += 1
-        answered[week] += one.outcome == "answered"
-    yield from (Week(week, asked[week], answered[week]) for week in sorted(asked))
-
-
-def _date(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 
 def report_lines(found: Insights) -> Iterator[str]:
@@ -266,8 +242,6 @@ def _gap_lines(gaps: Sequence[Gap]) -> Iterator[str]:
         yield f"     asked {often} on {gap.last}: {gap.why}"
         yield from (f"     also: {one_line(example)}" for example in gap.examples)
         yield from (f"     said: {one_line(comment)}" for comment in gap.comments)
-        yield f"     nearest: {', '.join(map(_near, gap.documents)) or 'nothing'}"
-
-
-def _near(one: NearDocument) -> str:
-    return one_line(one.title) + ("" if one.score is None else f" ({one.score:.2f})")
+        scores = ("" if near.score is None else f" ({near.score:.2f})" for near in gap.documents)
+        nearest = (f"{one_line(near.title)}{score}" for near, score in zip(gap.documents, scores, strict=True))
+        yield f"     nearest: {', '.join(nearest) or 'nothing'}"

@@ -1,13 +1,11 @@
 """GET /api/answers: own logged answers, and one also for a colleague; POST /api/outdated: which no longer stand."""
 
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, Field
 
-from app.adapters.sessions.identity import Identity
 from app.http.openapi import error_responses
 from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
@@ -120,7 +118,16 @@ def documents_of(logged: LoggedAnswer) -> set[str]:
 
 def shared(logged: LoggedAnswer) -> SharedAnswer:
     """Return what a colleague is shown of an answer whose certificate was kept."""
-    certificate = logged.certificate or {}
+    certificate: dict[str, Any] = logged.certificate or {}
+    markers, citations = find_markers(certificate["answer"]), list[SharedCitation]()
+    for sentence in certificate["sentences"]:
+        # The citations stand in the places of the sentence's markers; those without one stand at its end.
+        start, end = sentence["start"], sentence["end"]
+        inside = [marker for marker in markers if start <= marker.start and marker.end <= end]
+        for at, source in enumerate(sentence["sources"]):
+            place = (inside[at].start, inside[at].end) if at < len(inside) else (start, end)
+            stands = {"start": place[0], "end": place[1], "attributed": at >= len(inside)}
+            citations.append(SharedCitation(**source | stands | {"place": source["characters"]}))
     return SharedAnswer(
         question=logged.question or "",
         answer=certificate["answer"],
@@ -128,23 +135,8 @@ def shared(logged: LoggedAnswer) -> SharedAnswer:
         asked_at=logged.at,
         level=logged.level,
         score=logged.confidence,
-        citations=list(_citations(certificate)),
+        citations=citations,
     )
-
-
-def _citations(certificate: dict[str, Any]) -> Iterator[SharedCitation]:
-    """Yield the citations of each sentence, in the places of its markers; those without one stand at its end."""
-    markers = find_markers(certificate["answer"])
-    for sentence in certificate["sentences"]:
-        start, end = sentence["start"], sentence["end"]
-        inside = [marker for marker in markers if start <= marker.start and marker.end <= end]
-        for at, source in enumerate(sentence["sources"]):
-            place = (inside[at].start, inside[at].end) if at < len(inside) else (start, end)
-            quoted = {name: source[name] for name in ("title", "section", "page", "doc_id", "quote", "support")}
-            attributed = at >= len(inside)
-            yield SharedCitation(
-                start=place[0], end=place[1], attributed=attributed, place=source["characters"], **quoted
-            )
 
 
 MOST_OUTDATED = 50
@@ -180,26 +172,18 @@ def outdated_answers(services: "Service") -> APIRouter:
     @Policy(questions=no_question)
     def outdated(request: Request, body: OutdatedBody) -> OutdatedAnswers:
         """Return what changed in the documents since the caller's own answers were given, by the last ingestion."""
-        found = _outdated(services, [str(id_) for id_ in body.trace_ids], identity_of(request)) if is_kept else {}
-        return OutdatedAnswers(outdated=found)
+        outdated: dict[str, list[OutdatedWords]] = {}
+        if not is_kept:
+            return OutdatedAnswers(outdated=outdated)
+        store, index, identity = open_answers(services.settings), services.index.current(), identity_of(request)
+        asker = store.asker_of(identity.user_id) if identity.user_id else None
+        for trace_id in map(str, body.trace_ids):
+            for one in recalled(store, index, audience=identity.audience, trace_id=trace_id):
+                # That an anonymous answer is the caller's own, its trace id says, which only its reader has.
+                may_see = one.answer.audience == "public" or identity.audience == "internal"
+                if one.answer.asker == asker and may_see:
+                    words = [OutdatedWords(title=each.title, old=each.old, new=each.new) for each in one.changes]
+                    outdated[trace_id] = words
+        return OutdatedAnswers(outdated=outdated)
 
     return router
-
-
-def _outdated(services: "Service", trace_ids: Sequence[str], identity: Identity) -> dict[str, list[OutdatedWords]]:
-    store, index = open_answers(services.settings), services.index.current()
-    asker = store.asker_of(identity.user_id) if identity.user_id else None
-    return {
-        trace_id: [OutdatedWords(title=change.title, old=change.old, new=change.new) for change in one.changes]
-        for trace_id in trace_ids
-        for one in recalled(store, index, audience=identity.audience, trace_id=trace_id)
-        if _is_own(one.answer, asker, identity)
-    }
-
-
-def _is_own(answer: LoggedAnswer, asker: str | None, identity: Identity) -> bool:
-    """Return whether a caller asked for an answer, and still sees what it rests on.
-
-    Of an anonymous answer its trace id, which only its reader has, says so.
-    """
-    return answer.asker == asker and (answer.audience == "public" or identity.audience == "internal")

@@ -57,7 +57,10 @@ def run_tests(
     cases = read_cases(path)
     before = _answers_at(path if path.is_dir() else path.parent, changed_since, cases) if changed_since else []
     services = service_to_ask()
-    results = list(_shown(run(cases, services)))
+    results = []
+    for result in run(cases, services):
+        show("F" if result.differences else ".", end="")
+        results.append(result)
     show("")
     for result in results:
         if result.differences:
@@ -68,8 +71,11 @@ def run_tests(
         write_atomically(junit, junit_xml(results))
     failed = sum(bool(result.differences) for result in results)
     seconds = sum(result.seconds for result in results)
-    for file, passed in _by_file(results).items():
-        show(f"{file}: {sum(passed)} of {len(passed)}")
+    passed: dict[str, list[bool]] = {}
+    for result in results:
+        passed.setdefault(result.case.file, []).append(not result.differences)
+    for file, some in passed.items() if len(passed) > 1 else ():
+        show(f"{file}: {sum(some)} of {len(some)}")
     show(f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s")
     if failed:
         raise typer.Exit(1)
@@ -95,26 +101,12 @@ def run(cases: Sequence[FileCase], services: "Service") -> Iterator[Result]:
         yield Result(one, answer, differences(one.case, answer), time.perf_counter() - started)
 
 
-def _by_file(results: Sequence[Result]) -> dict[str, list[bool]]:
-    """Return which cases of each file passed; nothing where there is one file."""
-    found: dict[str, list[bool]] = {}
-    for result in results:
-        found.setdefault(result.case.file, []).append(not result.differences)
-    return found if len(found) > 1 else {}
-
-
 def _answer(one: FileCase, services: "Service") -> Answer:
     asked: dict[str, Any] = {"question": one.case.question}
     if one.case.language:
         asked["language"] = one.case.language
     answer: Answer = services.chain.invoke(asked, {"configurable": {"audience": one.case.audience}})  # type: ignore[arg-type]
     return answer
-
-
-def _shown(results: Iterator[Result]) -> Iterator[Result]:
-    for result in results:
-        show("F" if result.differences else ".", end="")
-        yield result
 
 
 def _failure(result: Result) -> str:
@@ -179,13 +171,8 @@ def junit_xml(results: Sequence[Result]) -> bytes:
     failed = sum(bool(result.differences) for result in results)
     suite = ElementTree.Element("testsuite", name="waypoint", tests=str(len(results)), failures=str(failed))
     for result in results:
-        made = ElementTree.SubElement(
-            suite,
-            "testcase",
-            classname=_xml(result.case.file),
-            name=_xml(result.case.name),
-            time=f"{result.seconds:.3f}",
-        )
+        names = {"classname": _xml(result.case.file), "name": _xml(result.case.name)}
+        made = ElementTree.SubElement(suite, "testcase", names, time=f"{result.seconds:.3f}")
         if result.differences:
             failure = ElementTree.SubElement(made, "failure", message=_xml("; ".join(result.differences)))
             failure.text = _xml(_failure(result))

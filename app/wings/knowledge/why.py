@@ -65,7 +65,12 @@ def why(
         raise QuestionError(msg)
     documents = services.index.library.catalogue("internal")
     files = {doc_id: str(source.path) for doc_id, source in documents.sources.items()}
-    entry = next((one for one in documents.entries.values() if _is_meant(expected, one, files)), None)
+    wanted = expected.casefold()
+    entry: Entry | None = None
+    for one in documents.entries.values():
+        file = files.get(one.doc_id, "").casefold()
+        if wanted in {one.doc_id.casefold(), one.title.casefold(), file} or file.endswith(f"/{wanted}"):
+            entry = entry or one
     if entry is None:
         return _unread(expected, list(documents.entries.values()))
     if not entry.allows(audience):
@@ -85,11 +90,6 @@ def why(
 
 
 _PUBLISH = "write `audience: public` into its front matter, or ask as a member of staff"
-
-
-def _is_meant(expected: str, entry: "Entry", files: dict[str, str]) -> bool:
-    wanted, file = expected.casefold(), files.get(entry.doc_id, "").casefold()
-    return wanted in {entry.doc_id.casefold(), entry.title.casefold(), file} or file.endswith(f"/{wanted}")
 
 
 def _unread(expected: str, entries: Sequence["Entry"]) -> Reason:

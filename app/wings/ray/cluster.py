@@ -28,7 +28,15 @@ def connect(address: str | None) -> bool:
     joins = not ray.is_initialized()
     if joins:
         _join(address)
-    _prepare()
+    # Files in order, what is read ahead bounded, and the terminal free.
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    context.execution_options.preserve_order = True
+    limits = ray.data.ExecutionResources.for_limits(object_store_memory=READ_AHEAD_BYTES)
+    context.execution_options.resource_limits = limits
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return joins
 
 
@@ -45,14 +53,6 @@ def _join(address: str | None) -> None:
         where = repr(address) if address else "this machine"
         msg = f"Ray cannot be used on {where} ({str(error).splitlines()[0]}); run this on a machine of the cluster"
         raise IngestionError(msg) from error
-
-
-def disconnect(*, stop: bool) -> None:
-    """Leave the cluster, or end the one that was started here."""
-    import ray  # noqa: PLC0415 - as above.
-
-    if stop:
-        ray.shutdown()
 
 
 def size_of(*, gpu: bool) -> tuple[int, int]:
@@ -86,17 +86,3 @@ def _require_listener(address: str) -> None:
     except (OSError, ValueError, OverflowError) as error:
         msg = f"no Ray cluster answers at {address!r} ({error}); give the address of its head, like 10.0.0.1:6379"
         raise IngestionError(msg) from error
-
-
-def _prepare() -> None:
-    """Keep files in order, what is read ahead bounded, and the terminal free."""
-    import ray.data  # noqa: PLC0415 - as above.
-
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.print_on_execution_start = False
-    context.execution_options.preserve_order = True
-    limits = ray.data.ExecutionResources.for_limits(object_store_memory=READ_AHEAD_BYTES)
-    context.execution_options.resource_limits = limits
-    for name in ("ray", "ray.data"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)

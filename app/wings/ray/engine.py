@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
-from app.wings.ray.cluster import connect, disconnect, errors_translated, size_of
+from app.wings.ray.cluster import connect, errors_translated, size_of
 from chains.errors import IngestionError
 from chains.ingestion.engine import Reading, Vectors
 from chains.ingestion.files import SourceFile
@@ -129,7 +129,10 @@ class RayEngine:
         """End the actors, and what is under way."""
         self._actors.close()
         self._reading.parser.close()
-        disconnect(stop=self._started)
+        if self._started:
+            import ray  # noqa: PLC0415 - seconds, and an extra.
+
+            ray.shutdown()
 
 
 def _read(row: dict[str, bytes], reading: bytes) -> dict[str, bytes]:

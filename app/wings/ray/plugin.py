@@ -16,15 +16,11 @@ from chains.ingestion.engine import Engine, Reading
 
 def engine(settings: Settings, reading: Reading, address: str | None) -> Engine:
     """Return the engine on the cluster at `address`; without one, Ray is started on this machine."""
-    gpu = settings.embedding.backend == "torch"
-    return RayEngine(reading, _actor_embeddings(settings), address=address, gpu=gpu)
-
-
-def _actor_embeddings(settings: Settings) -> Callable[[], Embeddings]:
-    """Return a factory for the model in a cluster's process; it carries no secret."""
     if settings.embedding.provider != "huggingface":
         msg = "--engine ray embeds in the cluster, but EMBEDDING_PROVIDER=openai-compatible asks a service: use plain"
         raise ConfigurationError(msg)
-    if settings.embedding.backend == "torch":
-        return partial(torch_embeddings, settings.embedding.model, prefixes=embedding_prefixes(settings))
-    return partial(OnnxEmbeddings, threads=1)
+    # Makes the model in a cluster's process; it carries no secret.
+    embeddings: Callable[[], Embeddings] = partial(OnnxEmbeddings, threads=1)
+    if gpu := settings.embedding.backend == "torch":
+        embeddings = partial(torch_embeddings, settings.embedding.model, prefixes=embedding_prefixes(settings))
+    return RayEngine(reading, embeddings, address=address, gpu=gpu)

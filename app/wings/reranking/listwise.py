@@ -59,13 +59,12 @@ class ListwiseReranker(BaseDocumentCompressor):
 
 def _numbered(documents: Sequence[Document]) -> str:
     """Return the passages as the prompt shows them, each cut to `LONGEST` characters."""
-    shown = (escape_tag(_shown(document), "document") for document in documents)
-    return "\n".join(f'<document number="{n}">\n{text}\n</document>' for n, text in enumerate(shown, start=1))
-
-
-def _shown(document: Document) -> str:
-    heading = " > ".join(str(document.metadata[name]) for name in ("title", "section") if document.metadata.get(name))
-    return f"{heading}\n{document.page_content[:LONGEST]}"
+    lines = []
+    for number, document in enumerate(documents, start=1):
+        names = (document.metadata.get(name) for name in ("title", "section"))
+        text = f"{' > '.join(str(name) for name in names if name)}\n{document.page_content[:LONGEST]}"
+        lines.append(f'<document number="{number}">\n{escape_tag(text, "document")}\n</document>')
+    return "\n".join(lines)
 
 
 def listwise(settings: "Settings", model: Callable[[], BaseChatModel]) -> ListwiseReranker:

@@ -41,7 +41,14 @@ class Bucket:
 
     def __post_init__(self) -> None:
         scheme = self.address.partition("://")[0]
-        options = {"use_listings_cache": False, "skip_instance_cache": True} | _patience(scheme, self.timeout_s)
+        # How long one request may take, as each service's package calls it; gcsfs would wait for ever.
+        waits = {"connect_timeout": self.timeout_s, "read_timeout": self.timeout_s}
+        patience: dict[str, dict[str, Any]] = {
+            "s3": {"config_kwargs": waits},
+            "gs": {"requests_timeout": self.timeout_s},
+            "az": {"connection_timeout": self.timeout_s, "read_timeout": self.timeout_s},
+        }
+        options = {"use_listings_cache": False, "skip_instance_cache": True} | patience[scheme]
         # Else gcsfs asks over gRPC what kind of bucket it is, and waits for a minute where no one answers that.
         fsspec.register_implementation("gs", "gcsfs.core.GCSFileSystem", clobber=True)
         try:
@@ -124,15 +131,6 @@ class Bucket:
 def _mark(about: Mapping[str, Any]) -> str:
     """Return the version of an object, such as its ETag; empty if the service gives none."""
     return next((str(about[mark]) for mark in MARKS if about.get(mark)), "")
-
-
-def _patience(scheme: str, seconds: float) -> dict[str, Any]:
-    """Return the options of a service's package for how long one request may take; gcsfs would wait for ever."""
-    if scheme == "s3":
-        return {"config_kwargs": {"connect_timeout": seconds, "read_timeout": seconds}}
-    if scheme == "gs":
-        return {"requests_timeout": seconds}
-    return {"connection_timeout": seconds, "read_timeout": seconds}
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import IO, Any, Literal
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from app.http.questions import identity_of
 from app.http.routes.documents import DocId, visible
 from app.ports import MOST_FILES
 from app.wings.uploads.jobs import Job
-from app.wings.uploads.names import FileNameError, safe_name
+from app.wings.uploads.places import FileNameError, safe_name
 from app.wings.uploads.uploads import NamesTakenError, NoRoomError, Uploads, UploadsBusyError
 from app.wiring import Service
 from app.wiring.library import UPLOAD_CATEGORIES
@@ -127,37 +128,36 @@ async def upload(request: Request) -> Accepted:
         raise RequestRefusedError(409, ELSEWHERE)
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise RequestRefusedError(400, NOT_MULTIPART)
-    try:
-        await run_in_threadpool(services.uploads.receive)
-    except UploadsBusyError:
-        raise _busy() from None
+    uploads, seen = services.uploads, identity_of(request).audience
+    with _refusals():
+        await run_in_threadpool(uploads.receive)
     try:
         async with request.form(max_files=MOST_FILES, max_fields=MAX_FIELDS) as form:
-            job = await _accepted(services.uploads, form, seen=identity_of(request).audience)
+            files, category = _files(form, uploads.endings), _category(form)
+            options: dict[str, Any] = {"audience": _audience(form, category, seen), "seen": seen}
+            options["replace"] = form.get("replace") == "true"
+            with _refusals():
+                job = await run_in_threadpool(uploads.accept, files, category, **options)
     finally:
-        services.uploads.received()
+        uploads.received()
     return Accepted(job_id=job.job_id, events=f"/api/jobs/{job.job_id}/events")
 
 
-async def _accepted(uploads: Uploads, form: FormData, *, seen: Audience) -> Job:
-    files, category = _files(form, uploads.endings), _category(form)
-    options: dict[str, Any] = {"audience": _audience(form, category, seen), "replace": form.get("replace") == "true"}
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Answer what cannot be stored with a status and what to do."""
     try:
-        return await run_in_threadpool(uploads.accept, files, category, seen=seen, **options)
+        yield
     except NamesTakenError as error:
         names = ", ".join(map(repr, error.names))
         msg = f"{names} already exists. Send replace=true to replace it."
         raise RequestRefusedError(409, msg) from None
     except UploadsBusyError:
-        raise _busy() from None
+        raise RequestRefusedError(429, BUSY, {"Retry-After": str(RETRY_AFTER_S)}) from None
     except NoRoomError:
         raise RequestRefusedError(507, QUOTA) from None
     except OSError:
         raise RequestRefusedError(507, NO_ROOM) from None
-
-
-def _busy() -> RequestRefusedError:
-    return RequestRefusedError(429, BUSY, {"Retry-After": str(RETRY_AFTER_S)})
 
 
 @router.delete(
@@ -217,16 +217,8 @@ def _job(uploads: Uploads, job_id: UUID) -> Job:
 
 
 def _state(job: Job) -> UploadState:
-    report = UploadReport.model_validate(job.report) if job.report else None
-    return UploadState(
-        job_id=job.job_id,
-        state=job.state,
-        done=job.done,
-        total=job.total,
-        file=job.file,
-        message=job.message,
-        report=report,
-    )
+    values = {name: getattr(job, name) for name in UploadState.model_fields}
+    return UploadState.model_validate(values | {"report": job.report or None})
 
 
 def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:

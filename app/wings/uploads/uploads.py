@@ -234,7 +234,7 @@ class Uploads:
                         return
                 with self.jobs.working() as ours:
                     for job in self.jobs.unfinished() if ours else ():
-                        self._run(job)
+                        self._finish(self._work(self.jobs.write(replace(job, attempts=job.attempts + 1))))
             except StoppedError:
                 return
             except Exception as error:  # Its state could not be written; it is tried again.
@@ -242,9 +242,6 @@ class Uploads:
                 self._stopping.wait(RETRY_S)
             else:
                 self._stopping.wait(0 if ours else OTHERS_S)
-
-    def _run(self, job: Job) -> None:
-        self._finish(self._work(self.jobs.write(replace(job, attempts=job.attempts + 1))))
 
     def _work(self, job: Job) -> Job:
         """Add the files, and return how it ended."""
@@ -276,7 +273,9 @@ class Uploads:
             if not placed:
                 return self._settled(job, refused, None)
             paths = [self.places.path(job, file) for file in placed]
-            chosen = {path: self._chosen(job, path) for path in paths}
+            # Otherwise a taken id would reveal a document that the caller may not see.
+            roots = {path: path.parent if job.seen == "internal" else self.folder.parent for path in paths}
+            chosen = {path: Chosen(job.audience, job.category, root) for path, root in roots.items()}
             report = self.ingestion.add(paths, progress=self._progress(job), chosen=chosen)
             return self._settled(job, refused, report)
 
@@ -290,11 +289,6 @@ class Uploads:
         catalogue = self.library.catalogue("internal")
         there = [catalogue.entries.get(doc_id) for doc_id, source in catalogue.sources.items() if source.path == path]
         return "" if all(entry is None or entry.allows(job.seen) for entry in there) else NOT_YOURS
-
-    def _chosen(self, job: Job, path: Path) -> Chosen:
-        # Otherwise a taken id would reveal a document that the caller may not see.
-        root = path.parent if job.seen == "internal" else self.folder.parent
-        return Chosen(job.audience, job.category, root)
 
     def _progress(self, job: Job) -> Callable[[int, int, str], None]:
         written = 0.0
