@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import VectorStore
 from pydantic import BaseModel
 
-from chains.callbacks import CacheHits, Deadline, StageTimer, StreamCleanup
+from chains.callbacks import CallRecord, Deadline
 from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.state import Answer, Question
@@ -104,7 +104,7 @@ class CallHandlers:
     def __call__(self, config: RunnableConfig) -> RunnableConfig:
         """Return the handlers as a config of their own."""
         limit = [] if self.timeout_s is None else [Deadline(self.timeout_s, self.clock)]
-        return {"callbacks": [StageTimer(self.stages), CacheHits(), *limit, StreamCleanup()]}
+        return {"callbacks": [CallRecord(self.stages), *limit]}
 
 
 class CitedAnswer(RunnableBinding[Question, Answer]):  # type: ignore[no-redef]  # Its field is called kwargs.

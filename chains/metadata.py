@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from chains.blocking import Moderation, SafetyReport
-from chains.callbacks.handlers import furthest_hit, stage_timer_of
+from chains.callbacks.handlers import record_of
 from chains.state import Citation, Metadata, Scored
 
 WITHHELD, LINKS_REMOVED = "withheld", "links_removed"
@@ -67,7 +67,7 @@ def withheld_because(message: BaseMessage) -> str | None:
 
 def describe(state: Scored, config: RunnableConfig) -> Metadata:
     """Return the answer's metadata: counts, times, the model and what it used."""
-    timer = stage_timer_of(config)
+    record = record_of(config.get("callbacks"))
     message = state["message"]
     response, redirect = message.response_metadata, state.get("scope")
     return Metadata(
@@ -75,13 +75,13 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
         search_query=state.get("search_query") or state["question"],
         chunks_retrieved=len(state["documents"]) + state.get("passages_dropped", 0),
         chunks_used=count_marked(state["citations"]),
-        latency_ms=timer.elapsed_ms() if timer else 0.0,
-        timings_ms=dict(timer.laps_ms) if timer else {},
+        latency_ms=record.elapsed_ms() if record else 0.0,
+        timings_ms=dict(record.laps_ms) if record else {},
         model=response.get("model_name"),
         usage=_usage(message),
         finish_reason=response.get("finish_reason"),
-        cache=furthest_hit(config),
-        trace_id=str(timer.run_id) if timer else None,
+        cache=record.furthest_hit() if record else None,
+        trace_id=str(record.run_id) if record else None,
         intent=redirect["intent"] if redirect else None,
         safety=_safety(state),
     )

@@ -4,6 +4,6 @@ A handler travels with the callbacks of its call: it reaches every step in every
 """
 
 from chains.callbacks.deadline import Deadline
-from chains.callbacks.handlers import CacheHits, StageTimer, StreamCleanup
+from chains.callbacks.handlers import CallRecord
 
-__all__ = ["CacheHits", "Deadline", "StageTimer", "StreamCleanup"]
+__all__ = ["CallRecord", "Deadline"]

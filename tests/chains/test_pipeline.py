@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
 import chains
-from chains.callbacks import StageTimer
+from chains.callbacks import CallRecord
 from chains.citations import CiteSources
 from chains.errors import LLMUnavailableError, QuestionError
 from chains.output import merge, split
@@ -110,7 +110,7 @@ def test_laps_run_from_the_end_of_one_stage_to_the_end_of_the_next():
     from uuid import uuid4
 
     ticks = iter([0.0, 1.0, 1.5, 1.75])
-    laps = StageTimer(["first", "second"], clock=lambda: next(ticks))
+    laps = CallRecord(["first", "second"], clock=lambda: next(ticks))
     root, first, within, second, again = (uuid4() for _ in range(5))
     runs = [(root, None, "chain"), (first, root, "first"), (within, first, "second"), (second, root, "second")]
     for run, parent, name in [*runs, (again, root, "second")]:
