@@ -216,39 +216,25 @@ def stage(
     return Stage(mapper=assigned.mapper, name=name, unpack=unpack)
 
 
-class SideBySide(RunnableParallel[State]):
-    """Computes its fields at the same time, and hands them on together.
+class SideBySide(Runnable[State, State]):
+    """Computes its fields at the same time and hands them on at once; those of the field `unpack` in its place.
 
     LangChain's own stream of such a step leaves its tasks running when the reader of the stream leaves.
-
-    Attributes:
-        unpack: The field that is a record whose own fields stand in its place.
     """
 
-    unpack: str = ""
-
     def __init__(self, steps: Mapping[str, Runnable[Any, Any]], *, unpack: str) -> None:
-        super().__init__(steps)
-        self.unpack = unpack
+        self._steps, self._unpack = RunnableParallel[State](steps), unpack
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        return self._steps.get_graph(config)
 
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
-        """Return the fields."""
-        return self._unpacked(super().invoke(input, config))
+        fields = self._steps.invoke(input, config)
+        return {**fields.pop(self._unpack), **fields}
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
-        """Return the fields."""
-        return self._unpacked(await super().ainvoke(input, config))
-
-    def _unpacked(self, fields: State) -> State:
-        return {**fields.pop(self.unpack), **fields}
-
-    def stream(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
-        """Yield the fields, all at once."""
-        yield self.invoke(input, config)
-
-    async def astream(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[State]:
-        """Yield the fields, all at once."""
-        yield await self.ainvoke(input, config)
+        fields = await self._steps.ainvoke(input, config)
+        return {**fields.pop(self._unpack), **fields}
 
 
 class FunctionStep(Runnable[State, Any]):
