@@ -11,16 +11,8 @@ from typing import Final
 
 from chains.confidence.calibration_model import CalibrationModel, load_model
 from chains.confidence.composite import answer_quality, without_markers
-from chains.confidence.levels import (
-    DEGRADED_SHARE,
-    NO_MATCH,
-    REASONS,
-    UNKNOWN_SCORES,
-    Thresholds,
-    disagreement_of,
-    supported_share,
-)
-from chains.metadata import degradation_of, match_of
+from chains.confidence.levels import REASONS, UNKNOWN_SCORES, Thresholds, supported_share
+from chains.metadata import match_of
 from chains.question import readable
 from chains.state import Cited, Confidence, Passage
 from chains.text.tokens import tokens
@@ -50,21 +42,13 @@ class CalibratedConfidence:
 
     def __call__(self, state: Cited) -> Confidence:
         """Return the calibrated confidence; an outcome that is no answer has 0, a degraded one is never high."""
-        outcome, found = state["outcome"], features(state)
-        is_unsure = outcome == "unsure" and bool(state["citations"])
-        if outcome in REASONS and not is_unsure:
-            return self.thresholds.confidence(0.0, REASONS[outcome], found)
+        found = features(state)
         probability = self.model.probability(found)
-        if is_unsure:
+        if state["outcome"] == "unsure" and state["citations"]:
             score = min(probability, self.thresholds.medium - _NEARLY)
-            return {**self.thresholds.confidence(score, REASONS[outcome], found), "level": "low"}
-        if outcome == "degraded":
-            reason = degradation_of(state["message"]) or REASONS["ungrounded"]
-            return self.thresholds.confidence(DEGRADED_SHARE * probability, reason, found)
-        if not any(citation["matched"] for citation in state["citations"]):
-            return self.thresholds.confidence(DEGRADED_SHARE * probability, NO_MATCH, found)
-        if disagreement := disagreement_of(state):
-            return self.thresholds.confidence(self.thresholds.disputed(probability), disagreement, found)
+            return {**self.thresholds.confidence(score, REASONS["unsure"], found), "level": "low"}
+        if doubted := self.thresholds.doubted(state, probability, found):
+            return doubted
         share = supported_share(state)
         reason = self._reason(share * probability, found)
         return self.thresholds.confidence(share * probability, f"{reason}. {PARTLY}" if share < 1 else reason, found)

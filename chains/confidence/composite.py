@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, Thresholds, disagreement_of
-from chains.metadata import degradation_of
+from chains.confidence.levels import DEGRADED_SHARE, Thresholds
 from chains.state import Cited, Confidence
 
 WEIGHTS = {"retrieval": 0.35, "relevance": 0.30, "coverage": 0.15, "answer_quality": 0.20}
@@ -50,21 +49,15 @@ class CompositeConfidence:
 
     def __call__(self, state: Cited) -> Confidence:
         """Return the composite confidence; an outcome that is no answer has 0, a degraded one is never high."""
-        documents, outcome = state["documents"], state["outcome"]
+        documents = state["documents"]
         scores = [UNKNOWN_SCORE if one["score"] is None else one["score"] for one in documents]
         found = factors(scores, len(documents), state.get("top_k", self.top_k), without_markers(state))
-        if outcome in REASONS:
-            return self.thresholds.confidence(0.0, REASONS[outcome], found)
-        score, reason = composite(found), explanation(found)
-        if outcome == "degraded":
-            return self.thresholds.confidence(DEGRADED_SHARE * score, degradation_of(state["message"]) or reason, found)
-        if not any(citation["matched"] for citation in state["citations"]):
-            return self.thresholds.confidence(DEGRADED_SHARE * score, NO_MATCH, found)
-        if disagreement := disagreement_of(state):
-            return self.thresholds.confidence(self.thresholds.disputed(score), disagreement, found)
+        score = composite(found)
+        if doubted := self.thresholds.doubted(state, score, found):
+            return doubted
         # The formula leaves 0.75 to an answer that says it has none.
         says_none = found["answer_quality"] <= _NO_ANSWER
-        return self.thresholds.confidence(DEGRADED_SHARE * score if says_none else score, reason, found)
+        return self.thresholds.confidence(DEGRADED_SHARE * score if says_none else score, explanation(found), found)
 
 
 def factors(scores: Sequence[float], chunks: int, top_k: int, answer: str) -> dict[str, float]:
@@ -106,18 +99,14 @@ def explanation(found: dict[str, float]) -> str:
     """Return the factors in words."""
     if not found["coverage"]:
         return "No relevant documents were retrieved"
-    parts = [_relevance(found["retrieval"])]
+    levels = ((_HIGHLY_RELEVANT, "highly relevant"), (_MODERATELY_RELEVANT, "moderately relevant"))
+    relevance = next((words for least, words in levels if found["retrieval"] >= least), None)
+    parts = [f"{relevance} documents" if relevance else "limited document relevance"]
     if found["coverage"] < _COVERED:
         parts.append("incomplete context coverage")
     if found["answer_quality"] < _SURE:
         parts.append("answer contains uncertainty indicators")
     return ", ".join(parts)
-
-
-def _relevance(mean: float) -> str:
-    if mean >= _HIGHLY_RELEVANT:
-        return "highly relevant documents"
-    return "moderately relevant documents" if mean >= _MODERATELY_RELEVANT else "limited document relevance"
 
 
 def without_markers(state: Cited) -> str:

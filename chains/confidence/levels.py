@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from chains.errors import ConfigurationError
-from chains.metadata import PARTS, UNSURE
+from chains.metadata import PARTS, UNSURE, degradation_of
 from chains.state import Cited, Confidence, Outcome, PartConfidence, passages_of
 
 UNKNOWN_SCORES = "The retriever gives no relevance scores"
@@ -105,9 +105,17 @@ class Thresholds:
             msg = f"the thresholds must be in order, 0 <= low < medium < high <= 1, not {self}"
             raise ConfigurationError(msg)
 
-    def disputed(self, score: float) -> float:
-        """Return the score of an answer whose sources disagree: it is medium at most."""
-        return min(score, self.medium)
+    def doubted(self, state: Cited, score: float, found: Mapping[str, float]) -> Confidence | None:
+        """Return the confidence of what no strategy rates higher: no answer, or one that is degraded or disputed."""
+        if state["outcome"] in REASONS:
+            return self.confidence(0.0, REASONS[state["outcome"]], found)
+        if state["outcome"] == "degraded":
+            reason = degradation_of(state["message"]) or REASONS["ungrounded"]
+            return self.confidence(DEGRADED_SHARE * score, reason, found)
+        if not any(citation["matched"] for citation in state["citations"]):
+            return self.confidence(DEGRADED_SHARE * score, NO_MATCH, found)
+        disagreement = disagreement_of(state)
+        return self.confidence(min(score, self.medium), disagreement, found) if disagreement else None
 
     def level(self, score: float) -> str:
         """Return `high`, `medium`, `low` or `very_low`."""
