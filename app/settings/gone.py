@@ -77,5 +77,8 @@ GONE = {
 
 def gone_table() -> str:
     """Return a Markdown table of what is no longer read, and what to do."""
-    rows = [f"| `{name}` | {advice} |" for name, advice in sorted(GONE.items())]
+    names: dict[str, list[str]] = {}
+    for name, advice in sorted(GONE.items()):
+        names.setdefault(advice, []).append(f"`{name}`")
+    rows = [f"| {', '.join(those)} | {advice} |" for advice, those in names.items()]
     return "\n".join(["| setting | what to do |", "|---|---|", *rows, ""])
