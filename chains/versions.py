@@ -61,7 +61,10 @@ _NO_LONGER: Final = (
     r"(?:superseded|obsolete|deprecated|archived|withdrawn|replaced|repealed|revoked|expired|outdated"
     r"|no longer (?:valid|in force))"
 )
-_HOLDS: Final = r"^\W*(?:this (?:\w+ ){1,3}(?:is |was )?)?(?:valid|effective|in force|in effect|applies|applicable)"
+_HOLDS: Final = (
+    r"^\W*(?:this (?:\w+ ){1,3}(?:is |was )?)?"
+    r"(?:valid|effective|in force|in effect|applies|applicable|g\u00fcltig|gilt)[ _]"
+)
 _SAYS: Final = {
     SUPERSEDED: re.compile(
         rf"\bthis (?:\w+ ){{1,3}}(?:is|was|has been) (?:now )?(?:{_NO_LONGER}|out of date|a draft)\b|\bsuperseded by\b"
@@ -71,17 +74,18 @@ _SAYS: Final = {
         re.IGNORECASE | re.MULTILINE,
     ),
     REPLACES: re.compile(
-        r"(?:\bthis (?:\w+ ){1,3}(?:replaces|supersedes)\b|^\W*(?:replaces|supersedes)\b)\W*([^\n]{2,120})",
+        r"(?:\bthis (?:\w+ ){1,3}(?:replaces|supersedes)\b|^\W*(?:replaces|supersedes|ersetzt)\b)\W*([^\n]{2,120})",
         re.IGNORECASE | re.MULTILINE,
     ),
     VALID_FROM: re.compile(
-        rf"(?:{_HOLDS}[ _](?:from|date|since|as of|on)|^\W*(?:this (?:\w+ ){{1,3}})?(?:(?:takes|comes into) effect"
+        rf"(?:{_HOLDS}(?:from|date|since|as of|on|ab|seit)"
+        r"|^\W*(?:this (?:\w+ ){1,3})?(?:(?:takes|comes into) effect"
         r"|(?:enters|comes) into force)(?: on| from)?)\W*([^\n]{4,60})",
         re.IGNORECASE | re.MULTILINE,
     ),
     VALID_UNTIL: re.compile(
-        rf"(?:{_HOLDS}[ _](?:until|till|to|through)|^\W*expir(?:es|ed|y date)(?: on)?"
-        rf"|{_HOLDS} (?:from )?[^\n]{{4,25}}? (?:until|till|to|through|[-\u2013]))\W*([^\n]{{4,40}})",
+        rf"(?:{_HOLDS}(?:until|till|to|through|bis)|^\W*expir(?:es|ed|y date)(?: on)?"
+        rf"|{_HOLDS}(?:from )?[^\n]{{4,25}}? (?:until|till|to|through|[-\u2013]))\W*([^\n]{{4,40}})",
         re.IGNORECASE | re.MULTILINE,
     ),
     VERSION: re.compile(

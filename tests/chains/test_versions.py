@@ -126,6 +126,10 @@ def test_documents_without_an_id_stay_as_they_are():
         ("Repealed on 1 March 2024.", {"superseded": "true"}),
         ("This notice takes effect on 1.7.2025.", {"valid_from": "2025-07-01"}),
         ("Valid until 31 December 2024.", {"valid_until": "31 December 2024"}),
+        (
+            "Gültig ab 1.1.2025\n\nErsetzt die Preisliste 2023",
+            {"valid_from": "2025-01-01", "replaces": "die Preisliste 2023"},
+        ),
         ("| Version | Valid from |\n|---|---|\n| 2.0 | 2024-02-01 |", {"version": "2.0", "valid_from": "2024-02-01"}),
         ("The fee is effective from the gate onwards.\nA crane replaces the ramp.", {}),
     ],
