@@ -1,8 +1,6 @@
 """Documents that are added and removed over HTTP: jobs, and what answers make of it."""
 
-import threading
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import pytest
@@ -120,21 +118,6 @@ def test_an_upload_waits_for_an_ingestion_that_is_at_work(client, services):
         assert "rates" in ids(client)
     assert ended(client, accepted)["state"] == "done"
     assert "later" in ids(client)
-
-
-def test_uploads_at_the_same_time_are_all_added(client):
-    answers: list[Any] = []
-
-    def add(number: int) -> None:
-        answers.append(send(client, {f"many{number}.md": f"# Many {number}\n\nWords of {number}."}))
-
-    threads = [threading.Thread(target=add, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert {ended(client, answer)["state"] for answer in answers} == {"done"}
-    assert {f"many{number}" for number in range(4)} <= ids(client)
 
 
 def test_the_sample_corpus_stays_beside_an_upload(tmp_path):

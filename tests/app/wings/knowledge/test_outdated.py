@@ -74,11 +74,3 @@ def test_of_an_anonymous_answer_its_trace_id_is_enough_to_be_told(desk):
     desk.write(GUIDE.replace("9 %", "10 %"))
 
     assert [*desk.outdated(trace_id, None)] == [trace_id]
-
-
-def test_words_that_are_back_are_told_of_no_more(desk):
-    trace_id = desk.ask("anna-key")
-    desk.write(GUIDE.replace("9 %", "10 %"))
-    desk.write(GUIDE)
-
-    assert desk.outdated(trace_id, "anna-key") == {}
