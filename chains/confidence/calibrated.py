@@ -14,7 +14,7 @@ from chains.confidence.composite import answer_quality, without_markers
 from chains.confidence.levels import REASONS, UNKNOWN_SCORES, Thresholds, supported_share
 from chains.metadata import match_of
 from chains.question import readable
-from chains.state import Cited, Confidence, Passage
+from chains.state import Cited, Confidence
 from chains.text.tokens import tokens
 
 NAMED = 2  # How many features a reason names.
@@ -91,33 +91,20 @@ def features(state: Cited) -> dict[str, float]:
     passages, matched = state["documents"], [one for one in state["citations"] if one["matched"]]
     headings = " ".join(f"{one['title']} {one['section'] or ''}" for one in matched)
     answer = without_markers(state)
-    return {
-        **_similarity([passage["score"] for passage in passages]),
-        **_words_found(passages),
-        "question_in_answer": _held(readable(state), f"{answer} {headings}"),
-        "answer_quality": answer_quality(answer),
-    }
-
-
-def _similarity(scores: Sequence[float | None]) -> dict[str, float]:
-    known = [score for score in scores if score is not None]
-    return {"best_similarity": max(known), "background": sum(known) / len(known)} if known else {}
-
-
-def _words_found(passages: Sequence[Passage]) -> dict[str, float]:
-    """Return what the search for words added to the first passage's rank, against the other passages."""
-    if all(one["score"] is None for one in passages):
-        return {}
-    added = [(one["metadata"].get("fused_score") or one["score"] or 0.0) - (one["score"] or 0.0) for one in passages]
-    return {"first_by_words": added[0] - sum(added) / len(added)}
-
-
-def _held(question: str, text: str) -> float:
-    """Return the share of the question's words that a text holds, each by what it carries."""
-    carried = {token.key: token.weight for token in tokens(question) if token.weight}
-    held = {token.key for token in tokens(text)}
-    total = sum(carried.values())
-    return sum(weight for key, weight in carried.items() if key in held) / total if total else 0.0
+    # The share of the question's words that the answer holds, each by what it carries.
+    carried = {token.key: token.weight for token in tokens(readable(state)) if token.weight}
+    total, held = sum(carried.values()), {token.key for token in tokens(f"{answer} {headings}")}
+    share = sum(weight for key, weight in carried.items() if key in held) / total if total else 0.0
+    found = {"question_in_answer": share, "answer_quality": answer_quality(answer)}
+    if known := [score for passage in passages if (score := passage["score"]) is not None]:
+        fused = [(one["metadata"].get("fused_score") or one["score"] or 0.0, one["score"] or 0.0) for one in passages]
+        added = [rank - score for rank, score in fused]  # By the search for words.
+        found |= {
+            "best_similarity": max(known),
+            "background": sum(known) / len(known),
+            "first_by_words": added[0] - sum(added) / len(added),
+        }
+    return found
 
 
 @dataclass(frozen=True, slots=True)

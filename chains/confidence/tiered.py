@@ -24,8 +24,10 @@ def score_confidence(state: Cited) -> Confidence:
     scores = [passage["score"] for passage in state["documents"] if passage["score"] is not None]
     chunks = len(state["documents"])
     unknown = chunks > 0 and not scores
-    average = _half_of_support(state) if unknown else sum(scores) / max(1, len(scores))
-    matched = sum(citation["matched"] for citation in state["citations"])
+    support = [citation["support"] for citation in state["citations"] if citation["matched"]]
+    matched = len(support)
+    half_of_support = 0.5 * supported_share(state) * sum(support) / max(1, matched)
+    average = half_of_support if unknown else sum(scores) / max(1, len(scores))
     factors = {"chunks": float(chunks), "matched_citations": float(matched)}
     if not unknown:
         factors["average_score"] = round(average, 4)
@@ -43,12 +45,6 @@ def score_confidence(state: Cited) -> Confidence:
     if matched and (disagreement := disagreement_of(state)):
         level, reason = "Medium" if level == "High" else level, disagreement
     return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)
-
-
-def _half_of_support(state: Cited) -> float:
-    """Return half of how well the matched citations are supported, for the share of the answer that is."""
-    support = [citation["support"] for citation in state["citations"] if citation["matched"]]
-    return 0.5 * supported_share(state) * sum(support) / max(1, len(support))
 
 
 def _level(chunks: int, average: float) -> str:

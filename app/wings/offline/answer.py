@@ -1,9 +1,9 @@
-"""Ranked evidence -> the answer in markdown, or the sentence that declines."""
+"""Ranked evidence -> the answer in markdown, with yes or no where there is no doubt, or the sentence that declines."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,6 @@ import prompts
 from app.wings.offline.evidence import VERDICT, Candidate, Evidence
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.ranker import Ranker
-from app.wings.offline.verdict import verdict
 from chains.citations.clashes import is_negation
 from chains.text.asking import LISTED
 from chains.text.letters import escape_brackets, one_line
@@ -33,6 +32,22 @@ LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE: Final = 0.05
 _FEW: Final = 2
+
+Verdict = Literal["Yes", "No", ""]
+
+_PERMITS: Final = re.compile(
+    r"\b(?:can|could|may|cannot|can't|allow\w*|permitted|possible|accept\w*|forbidden|prohibited|banned)\b", re.I
+)
+_REQUIRES: Final = re.compile(
+    r"\b(?:must|need\w*|ha(?:s|ve) to|required?|necessary|mandatory|compulsory|obligatory|optional|voluntary)\b", re.I
+)
+_DENIES: Final = re.compile(r"\b(?:forbidden|prohibited|banned|optional|voluntary)\b", re.I)
+_CONDITION: Final = re.compile(
+    r"\b(?:if|unless|except|only|when|where|provided|until|before|after|but|or|subject to|depend\w*|most|some"
+    r"|usually)\b",
+    re.I,
+)
+_WITHOUT: Final = re.compile(r"\bwithout\b(?: (?:an?|the|any)\b)?", re.IGNORECASE)
 
 
 class OfflineAnswer(NamedTuple):
@@ -207,3 +222,30 @@ def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
     ):
         return item
     return rest[:1].upper() + rest[1:]
+
+
+def verdict(one: Candidate, evidence: Evidence) -> Verdict:
+    """Return the answer to a question for yes or no; "" where it is not sure."""
+    question, text = evidence.question, VERDICT.sub("", one.text, count=1)  # Its own is on the question above it.
+    if "verdict" not in question.wants or evidence.lacking(one) or evidence.unnamed(one):
+        return ""
+    if one.statement.kind == "row":  # All its columns that say yes or no say the same.
+        values = {said for cell in one.statement.cells if (said := cell.text.lower()) in {"yes", "no"}}
+        is_sure = len(values) == 1 and not any(map(is_negation, tokens(question.text)))
+        return "" if not is_sure else "Yes" if values == {"yes"} else "No"
+    asked, *asked_without = _WITHOUT.split(question.text, maxsplit=1)
+    said, *without = _WITHOUT.split(text, maxsplit=1)
+    negations = sum(map(is_negation, tokens(said))) + bool(_DENIES.search(said))
+    if _CONDITION.search(f"{asked} {text}") or any(map(is_negation, tokens(asked))) or negations > 1:
+        return ""
+    is_denied = negations == 1
+    permits, requires = bool(_PERMITS.search(asked)), bool(_REQUIRES.search(asked))
+    lacked, lacking, keys = (
+        {word.key for word in tokens(" ".join(some)) if word.weight} for some in (asked_without, without, [said])
+    )
+    if permits and lacked and not lacking and _REQUIRES.search(said) and lacked <= keys:
+        return "Yes" if is_denied else "No"
+    is_alike = (permits, requires) == (bool(_PERMITS.search(said)), bool(_REQUIRES.search(said)))
+    if lacked != lacking or not is_alike or permits == requires:
+        return ""
+    return "No" if is_denied else "Yes"

@@ -18,9 +18,8 @@ from app.wings.offline.answer import OfflineAnswer, answer, decline, together
 from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.overview import overview
 from app.wings.offline.passages import Entry, context_of, entries
-from app.wings.offline.question import read
+from app.wings.offline.question import corrected, read
 from app.wings.offline.ranker import Ranker, packaged_ranker
-from app.wings.offline.spelling import corrected
 from chains.history import turns_of
 from chains.metadata import ASKED, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity

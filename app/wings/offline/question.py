@@ -1,15 +1,18 @@
 """Read a question: its terms, what each of them carries, and the kind of answer that it asks for."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from chains.ports import WordSimilarity
 from chains.text.asking import Kind, kinds
 from chains.text.quantities import Quantity, quantities
 from chains.text.tokens import MONTHS, WEIGHTS, Token, fold, tokens
-from chains.text.words import stem, word_set
+from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem, word_set
 
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
@@ -76,6 +79,9 @@ _JOINS: Final = re.compile(
 )
 CONTEXT_WORD: Final = 0.5  # What a word keeps that stands in the statement before the question.
 FORM_WORD: Final = 0.3  # What a word keeps that only asks: `year` of "what year".
+
+SHORTEST: Final = 4  # Shorter words have too many neighbours to correct them.
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
 class Term(NamedTuple):
@@ -167,6 +173,29 @@ def read(text: str, own: str = "", said: str = "") -> Question:
         fresh=[] if all(is_new) else np.flatnonzero(is_new).tolist(),
         unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
+
+
+def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -> str:
+    """Return the question with each mistyped word as the texts write it.
+
+    A word is mistyped where neither the word table nor the texts know it, and the texts hold one that differs by one
+    letter; of several the one that they hold most often.
+    """
+    unknown = [
+        word
+        for word in dict.fromkeys(_LETTERS.findall(question))  # An abbreviation is not a typing error.
+        if len(word) >= SHORTEST and not word.isupper() and not similarity([word.lower()], [word.lower()]).any()
+    ]
+    if not unknown:
+        return question
+    known = Counter(word for text in texts for word in plain_words(text))
+    stems = set(map(stem, known))
+    right: dict[str, str] = {}
+    for word in unknown:
+        near = [one for one in one_error_away(word.lower()) & known.keys() if one not in STOP_WORDS]
+        if near and stem(word.lower()) not in stems:
+            right[word] = max(sorted(near), key=known.__getitem__)
+    return _LETTERS.sub(lambda found: right.get(found[0], found[0]), question)
 
 
 def names_country(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.wings.offline.spelling import corrected
+from app.wings.offline.question import corrected
 from app.wiring.models import word_similarity
 
 TEXTS = [
