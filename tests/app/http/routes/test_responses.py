@@ -21,6 +21,7 @@ LINK = {
     "start_index": 10,
     "end_index": 13,
 }
+ASKED: Any = {"model": MODEL, "input": QUESTION}
 EVENTS = [
     *("response.created", "response.in_progress", "response.output_item.added", "response.content_part.added"),
     *("response.output_text.delta", "response.output_text.annotation.added", "response.output_text.done"),
@@ -97,6 +98,20 @@ async def test_langchain_shows_the_links_as_its_own_citations(url, way):
     assert [(one["type"], one["url"], one["title"]) for one in annotations] == [
         ("citation", "https://example.org/gst", "GST Guide > Rate")
     ]
+
+
+def test_each_sentence_of_a_stream_is_followed_by_its_annotations(url, client, groq):
+    said = "The rate of GST is 9 % [1]. It is paid on imports, and the rate is 9 % [1]."
+    groq.replies[:] = [Reply(said)] * 2
+    kinds = [event.type.rpartition("output_text.")[2] for event in client.responses.create(**ASKED, stream=True)]
+    model = ChatOpenAI(base_url=f"{url}/v1", api_key=SecretStr("none"), model=MODEL, use_responses_api=True)
+    first, *rest = model.stream(QUESTION)
+    blocks: Any = sum(rest, first).content_blocks
+    [(text, annotations)] = [(block["text"], block["annotations"]) for block in blocks if block["type"] == "text"]
+
+    streamed = [kind for kind in kinds if kind in {"delta", "annotation.added"}]
+    assert streamed == ["delta", "annotation.added", "delta", "annotation.added", "delta"]
+    assert [text[one["start_index"] : one["end_index"]] for one in annotations] == ["[1]", "[1]"]
 
 
 def test_a_conversation_is_read_and_what_is_no_message_left_out(client, groq):
