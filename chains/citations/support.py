@@ -107,8 +107,9 @@ def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
         inside_a_word = text[max(0, start - 1) : start].isalnum() or text[end : end + 1].isalnum()
         if start >= 0 and not inside_a_word:
             return start, end
-    said = letters(sentence)
-    return next(((one.start, one.end) for one in evidence.statements if _restates(said, one)), None)
+    said = {letters(whole) for whole in wholes}
+    places = ((one.start, one.end) for one in evidence.statements if any(_restates(some, one) for some in said))
+    return next(places, None)
 
 
 def _restates(said: str, one: Statement) -> bool:

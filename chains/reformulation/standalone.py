@@ -31,7 +31,7 @@ from chains.reformulation.terms import (
     terms,
     without_small_talk,
 )
-from chains.text.words import plain_words, stem
+from chains.text.words import plain_words, stem, word_set
 
 Leaning = Literal["fragment", "whole"]
 """A fragment renames or adds a part of the question before; a whole question lacks its subject only."""
@@ -48,6 +48,8 @@ ANTECEDENTS = 2
 # A question whose opening names its subject has at most this many terms.
 RETURN_TERMS = 3
 
+_WISHES: Final = word_set("find get give happen have help know mean need say see tell think want")
+"""Words for what somebody does with an answer, whatever it is about."""
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
@@ -66,12 +68,10 @@ def leaning(question: str) -> Leaning | None:
 
 def lacks_subject(question: str) -> bool:
     """Return whether a question with nothing before it names no subject at all: "How much is it?"."""
-    named = [term for term in terms(question) if not term.light and term.text.lower() not in MEASURES]
-    light = "|".join(re.escape(term.text) for term in terms(question) if term.light)
-    is_thing = light and re.search(
-        rf"\b(?:an?|any|each|every) (?:\w+ )?(?:{light})\b", question
-    )  # "How is a claim filed?"
-    return not named and not (is_thing and not first_pronoun(question)) and bool(plain_words(question))
+    found = [term for term in terms(question) if term.text.lower() not in MEASURES]
+    if first_pronoun(question):
+        found = [term for term in found if not term.light]
+    return bool(plain_words(question)) and all(term.text.lower() in _WISHES for term in found)
 
 
 def _has_gap(question: str, named: Sequence[Term]) -> bool:

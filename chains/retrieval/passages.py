@@ -20,6 +20,7 @@ from chains.retrieval.filters import conditions_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, ChunkRetriever, Filters, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
+from chains.text.tokens import INFLECTED_WEIGHT, tokens
 from chains.versions import in_force_first, is_in_force
 
 # Where retrievers write a similarity, ours first; the first number counts.
@@ -117,7 +118,8 @@ class Search(Runnable[Searching, list[Passage]]):
 class Retrieve(Runnable[Searching, SearchResult]):
     """Asks `retriever` as `Search` does, and once more without a threshold where nothing reaches it.
 
-    What is below the threshold answers nothing; a reader may be shown what comes closest.
+    What is below the threshold answers nothing, unless it holds all words of the question, two at least, and that gave no
+    threshold of its own; a reader may be shown what comes closest.
     """
 
     def __init__(self, retriever: Retriever, names: Mapping[str, str] | None = None) -> None:
@@ -135,13 +137,21 @@ class Retrieve(Runnable[Searching, SearchResult]):
         """Return the passages, best first, or the nearest below the threshold."""
         documents = self._search.invoke(input, config)
         below = self._below(input, documents)
-        return SearchResult(documents=documents, nearest=self._search.invoke(below, config) if below else [])
+        return self._result(input, documents, self._search.invoke(below, config) if below else [])
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> SearchResult:
         """Return the passages, best first, or the nearest below the threshold."""
         documents = await self._search.ainvoke(input, config)
         below = self._below(input, documents)
-        return SearchResult(documents=documents, nearest=await self._search.ainvoke(below, config) if below else [])
+        return self._result(input, documents, await self._search.ainvoke(below, config) if below else [])
+
+    def _result(self, state: Searching, found: list[Passage], nearest: list[Passage]) -> SearchResult:
+        wanted = {word.key for word in tokens(query_of(state)) if word.weight >= INFLECTED_WEIGHT}
+        if len(wanted) > 1 and state.get("threshold") in {None, self._threshold}:
+            texts = (f"{one['content']}\n{one['metadata'].get('title')}" for one in nearest)
+            held = [wanted <= {word.key for word in tokens(text)} for text in texts]
+            found = found or [one for one, is_held in zip(nearest, held, strict=True) if is_held]
+        return SearchResult(documents=found, nearest=nearest)
 
     def _below(self, state: Searching, found: list[Passage]) -> Searching | None:
         if found or not (state.get("threshold") or self._threshold):

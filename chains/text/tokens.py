@@ -11,9 +11,7 @@ from chains.text.words import STOP_WORDS, stem, word_list
 Kind = Literal["number", "name", "word", "light", "stop"]
 
 WEIGHTS: Final[dict[Kind, float]] = {"number": 2.0, "name": 1.6, "word": 1.0, "light": 0.5, "stop": 0.0}
-INFLECTED_WEIGHT: Final = (
-    0.6  # -ed, -ing and -ly that a stem loses: verbs and adverbs are what a paraphrase changes first.
-)
+INFLECTED_WEIGHT: Final = 0.6  # -ed, -ing, -ly that a stem loses: a paraphrase changes verbs and adverbs first.
 
 _WORD: Final = re.compile(r"(?:[A-Z]\.){2,}|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:|>\n])[\s\"“”'‘(*_#\-]*$")
@@ -30,7 +28,12 @@ _NUMERALS: Final = (
 )
 _SCALES: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MONTHS: Final = word_list("january february march april may june july august september october november december")
-_MONTH_SHORT: Final = {month[:3]: month for month in MONTHS} | {"sept": "september"}
+DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
+_SHORT: Final = {name[:3]: name for name in (*MONTHS, *DAYS)} | {
+    "sept": "september",
+    "tues": "tuesday",
+    "thurs": "thursday",
+}
 # General words that move a text along and name nothing: a faithful paraphrase swaps them freely.
 _LIGHT: Final = word_list("""
     many still become became begin began begun start announce describe lead led take took place make made go went
@@ -83,8 +86,8 @@ def classify(text: str, opens: bool) -> tuple[str, Kind, float]:
     if plain in _NUMERALS:
         return str(_NUMERALS[plain]), "number", WEIGHTS["number"]
     capital = text[0].isupper()
-    if capital and (month := _MONTH_SHORT.get(plain[:4] if plain == "sept" else plain)):
-        return stem(month), "word", WEIGHTS["word"]
+    if capital and (name := _SHORT.get(plain)):
+        return stem(name), "word", WEIGHTS["word"]
     if plain in STOP_WORDS and not (len(text) > 1 and text.isupper()):
         return plain, "stop", 0.0
     key = stem(plain)

@@ -144,6 +144,13 @@ async def test_where_no_passage_reaches_the_threshold_the_nearest_below_it_are_t
     assert chest.asked == [0.15, 0.0]
 
 
+@pytest.mark.parametrize(("threshold", "count"), [(None, 1), (0.15, 1), (0.2, 0)])
+def test_a_passage_with_all_words_of_the_question_counts_unless_a_threshold_was_chosen(threshold, count):
+    given = {} if threshold is None else {"threshold": threshold}
+    chain = gst_chain(retriever=Chest(asked=[]))
+    assert len(chain.invoke({"question": "GST rate?", **given})["documents"]) == count
+
+
 @pytest.mark.parametrize(
     ("given", "asked_with"),
     [({"threshold": 0.0}, [0.0]), ({"threshold": 0.1}, [0.1]), ({"top_k": 0}, [])],

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from app.wings.offline.question import Question, join_initials
 from chains.ports import WordSimilarity
-from chains.text.tokens import MONTHS, Token, fold, tokens
-from chains.text.words import stem, word_list
+from chains.text.tokens import DAYS, MONTHS, Token, fold, tokens
+from chains.text.words import stem
 
-DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
 _SOME_DAYS: Final = re.compile(rf"\b({'|'.join(DAYS)})s? ?(?:to|until|through|-|\u2013) ?({'|'.join(DAYS)})", re.I)
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
 _PARTS: Final = frozenset({",", ";", ":", ".", ")", "–", "|"})

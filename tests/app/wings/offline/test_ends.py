@@ -222,3 +222,8 @@ LOANS = (
 def test_what_people_type_meets_what_is_written(question, entry, begins):
     answer = ask(question, entry, scores=NEAR)
     assert answer.removeprefix("Closest in the documents; check it:").strip().startswith(begins)
+
+
+def test_a_cell_that_says_no_answers_with_its_day_in_short():
+    hours = "[Hours > Hours]\n| Branch | Sat | Sun | Lift |\n|---|---|---|---|\n| Central | 10-16 | closed | no |"
+    assert "Sun: closed" in ask("is central open on sunday", hours, scores=NEAR)
