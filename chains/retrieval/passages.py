@@ -118,8 +118,8 @@ class Search(Runnable[Searching, list[Passage]]):
 class Retrieve(Runnable[Searching, SearchResult]):
     """Asks `retriever` as `Search` does, and once more without a threshold where nothing reaches it.
 
-    What is below the threshold answers nothing, unless it holds all words of the question, two at least, and that gave no
-    threshold of its own; a reader may be shown what comes closest.
+    What is below the threshold answers nothing, unless it holds all words of the question, two at least, and that gave
+    no threshold of its own; a reader may be shown what comes closest.
     """
 
     def __init__(self, retriever: Retriever, names: Mapping[str, str] | None = None) -> None:

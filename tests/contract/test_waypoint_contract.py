@@ -169,7 +169,7 @@ def test_the_level_is_always_one_of_three_words_with_score_and_factors_beside_it
     rated: Confidence = {"level": level, "score": 0.37, "reason": "r", "factors": {"best_similarity": 0.5}}
     body = query_answer({**WHOLE, "confidence": rated}).model_dump(by_alias=True)
 
-    assert body["confidence"] == {**rated, "level": told, "factors": {"bestSimilarity": 0.5}}
+    assert body["confidence"] == {**rated, "level": told, "factors": {"bestSimilarity": 0.5}, "parts": None}
 
 
 @pytest.mark.parametrize("strategy", ["calibrated", "composite"])
