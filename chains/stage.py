@@ -213,7 +213,8 @@ def stage(
     if unpack and len(assigned.mapper.steps__) != 1:
         msg = f"stage {name!r} can unpack one field, not {len(fields)}: {', '.join(fields)}"
         raise TypeError(msg)
-    return Stage(mapper=assigned.mapper, name=name, unpack=unpack)
+    # The mapper of an assign is of a class that LangChain makes on the spot, and cannot be pickled.
+    return Stage(mapper=RunnableParallel(assigned.mapper.steps__), name=name, unpack=unpack)
 
 
 class SideBySide(Runnable[State, State]):
@@ -223,7 +224,7 @@ class SideBySide(Runnable[State, State]):
     """
 
     def __init__(self, steps: Mapping[str, Runnable[Any, Any]], *, unpack: str) -> None:
-        self._steps, self._unpack = RunnableParallel[State](steps), unpack
+        self._steps, self._unpack = RunnableParallel(steps), unpack
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         return self._steps.get_graph(config)

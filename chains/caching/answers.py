@@ -190,17 +190,13 @@ class CachedAnswers(Around):
         those to questions of which the moderator gave no verdict. One that was cut off, by LLM_MAX_TOKENS or the
         provider's filter, is poor.
         """
-        reason = answer["metadata"]["finish_reason"]
-        if answer["outcome"] in {"degraded", "blocked"} or reason == "error" or _is_unmoderated(answer):
+        reason: str | None = answer["metadata"]["finish_reason"]
+        safety: Any = answer["metadata"].get("safety") or {}
+        is_unmoderated = (safety.get("moderation") or {}).get("result") == "failed"
+        if answer["outcome"] in {"degraded", "blocked"} or reason == "error" or is_unmoderated:
             return 0.0
         is_poor = answer["outcome"] in _BRIEF or reason not in {None, "stop"}
         return min(BRIEF_TTL_S, self._ttl_s) if is_poor else self._ttl_s
-
-
-def _is_unmoderated(answer: Answer) -> bool:
-    safety = answer["metadata"].get("safety")
-    moderation = safety.get("moderation") if safety else None
-    return moderation is not None and moderation["result"] == "failed"
 
 
 async def _alone(answer: Answer) -> AsyncIterator[Answer]:
