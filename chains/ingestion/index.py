@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -100,12 +100,13 @@ def ingest(
     found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], engine.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
     files = [file for file in found.files if only is None or not only.isdisjoint([file.path, *file.path.parents])]
-    files = [_as_chosen(file, chosen or {}) for file in files]
+    choices = chosen or {}
+    files = [replace(file, root=one.root, chosen=one) if (one := choices.get(file.path)) else file for file in files]
     read: set[Path] = set()
     for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
         name = file.relative
         try:
-            report = _add(report, file, _addressed(parsed, file, addresses or {}), writer=writer)
+            report = _add(report, file, parsed, writer=writer, address=(addresses or {}).get(file.path, ""))
             read.add(file.path)
         except IngestionError as error:
             report.problems.append(Problem(file.relative, str(error)))
@@ -116,20 +117,27 @@ def ingest(
     if progress:
         progress(len(files), len(files), "done")
     present = {file.path for file in found.files}
-    unread = present - read
-    attached = {source.path for source in sources if source.path.parent in unread}
     for path in dict.fromkeys(map(real_path, paths)):
-        vanished = sources.vanished(path, present | attached, found.unlisted)
+        vanished = sources.vanished(path, present, found.unlisted, unread=present - read)
         report = _count(report, writer.remove(vanished))
         report.changes.extend(FileChange(source.relative, "remove") for source in vanished)
-    report.warnings.extend(_few(writer.count, min_chunks))
+    if writer.count < min_chunks:
+        text = f"it holds {writer.count} chunks, fewer than MIN_CHUNKS={min_chunks}; are documents missing?"
+        report.warnings.append(Problem("the index", text))
     return replace(report, seconds=round(time.perf_counter() - started, 3)), writer.change
 
 
-def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, writer: Writer) -> Report:
+def _add(
+    report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, writer: Writer, address: str = ""
+) -> Report:
+    """Write a file and what is attached to it; one that came from a web site has its address as source."""
     if isinstance(parsed, IngestionError):
         raise parsed
-    _require_as_public(file, parsed)
+    if file.chosen and file.chosen.audience == "public" and audience_of(parsed.metadata, unstated="public") != "public":
+        msg = "the file says that it is internal; add it for the staff only, or change what it says"
+        raise IngestionError(msg)
+    if address.startswith(("https://", "http://")):
+        parsed = replace(parsed, metadata={**parsed.metadata, "source_urls": json.dumps([address])})
     source, warning = writer.sources.claim(file)  # A file that cannot be read takes no other file's document id.
     chunks = _documents(replace(file, root=Path(source.root)), source.doc_id, parsed)
     changes = writer.write(source, chunks)
@@ -153,28 +161,6 @@ def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, w
     return report
 
 
-def _as_chosen(file: SourceFile, chosen: Mapping[Path, Chosen]) -> SourceFile:
-    found = chosen.get(file.path)
-    return replace(file, root=found.root, chosen=found) if found else file
-
-
-def _require_as_public(file: SourceFile, parsed: Parsed) -> None:
-    """Raise IngestionError where a file that was chosen to be public says itself that it is internal."""
-    if file.chosen and file.chosen.audience == "public" and audience_of(parsed.metadata, unstated="public") != "public":
-        msg = "the file says that it is internal; add it for the staff only, or change what it says"
-        raise IngestionError(msg)
-
-
-def _addressed(
-    parsed: Parsed | IngestionError, file: SourceFile, addresses: Mapping[Path, str]
-) -> Parsed | IngestionError:
-    """Return what a file holds; one that came from a web site has its address as source."""
-    address = addresses.get(file.path, "")
-    if isinstance(parsed, IngestionError) or not address.startswith(("https://", "http://")):
-        return parsed
-    return replace(parsed, metadata={**parsed.metadata, "source_urls": json.dumps([address])})
-
-
 def _warn_of_suspicious(parsed: Parsed) -> str:
     marked, chunks = len(parsed.suspicious), len(parsed.chunks)
     words = ", ".join(dict.fromkeys(f"“{words[:MOST_QUOTED]}”" for words in parsed.suspicious.values()))
@@ -196,11 +182,6 @@ def _warn_of_mark(path: str, parsed: Parsed) -> str:
 def _count(report: Report, changes: Changes) -> Report:
     sums = {name: getattr(report, name) + count for name, count in changes._asdict().items()}
     return replace(report, **sums)
-
-
-def _few(chunks: int, least: int) -> Iterator[Problem]:
-    if chunks < least:
-        yield Problem("the index", f"it holds {chunks} chunks, fewer than MIN_CHUNKS={least}; are documents missing?")
 
 
 def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:

@@ -32,7 +32,9 @@ def shown_markdown(text: str) -> tuple[str, tuple[str, ...]]:
             return _table(words)
         if part["remark"]:
             return (f"**{part['name'].strip()}**" if part["name"].strip() else "").ljust(len(words), _HIDDEN)
-        if not (part["comment"] or part["struck"]) or (part["comment"] and _decides(words, text[: part.start()])):
+        is_first = not text[: part.start()].strip()
+        decides = part["comment"] and (audiences_in(words) or (is_first and mark_in(words)))  # Who may read the text.
+        if not (part["comment"] or part["struck"]) or decides:
             return words
         hidden["a comment" if part["comment"] else "struck out"].append(" ".join(_MARKS.sub("", words).split()))
         return re.sub(r"[^\n]", _HIDDEN, words)
@@ -52,12 +54,8 @@ def _without_hidden(line: str) -> str:
     return (shown.lstrip() if line.startswith(_HIDDEN) else shown).ljust(len(line))
 
 
-def _decides(comment: str, above: str) -> bool:
-    """Say whether a comment tells who may read the document."""
-    return bool(audiences_in(comment) or (not above.strip() and mark_in(comment)))
-
-
 def _table(html: str) -> str:
     from chains.ingestion.markup import table_of  # noqa: PLC0415 - Few texts have one, and the parser takes a while.
 
-    return "\n\n" + table_of(html).strip() + "\n\n" if table_of(html).strip() else html
+    table = table_of(html).strip()
+    return f"\n\n{table}\n\n" if table else html

@@ -54,9 +54,6 @@ class Sources:
     def _add(self, source: Source) -> None:
         self._by_id[source.doc_id] = self._by_path[source.path] = source
 
-    def __iter__(self) -> Iterator[Source]:
-        return iter(self._by_id.values())
-
     def is_deleted(self, path: Path) -> bool:
         """Return whether a file of the index was deleted while its folder exists."""
         source = self._by_path.get(path)
@@ -98,23 +95,24 @@ class Sources:
                 raise IngestionError(msg)
         return replace(wanted, doc_id=doc_id)
 
-    def vanished(self, folder: Path, present: Collection[Path], unlisted: Iterable[Path]) -> list[Source]:
+    def vanished(
+        self, folder: Path, present: Collection[Path], unlisted: Iterable[Path], *, unread: Collection[Path] = ()
+    ) -> list[Source]:
         """Return the sources below `folder` that are gone, and those of this very root that are now left out.
 
-        What lies in an `unlisted` folder counts as present.
+        What lies in an `unlisted` folder, or is attached to an `unread` file, counts as present.
         """
         unknown = tuple(unlisted)
         return [
             source
-            for source in self._below(folder)
-            if source.path not in present
+            for source in self._by_id.values()
+            if source.path.is_relative_to(folder)
+            and source.path not in present
+            and source.path.parent not in unread
             and source.doc_id not in self._claimed
             and not any(source.path.is_relative_to(one) for one in unknown)
             and (source.root == str(folder) or source.is_gone)
         ]
-
-    def _below(self, folder: Path) -> Iterator[Source]:
-        return (source for source in self if source.path.is_relative_to(folder))
 
 
 def _ids(file: SourceFile) -> Iterator[str]:

@@ -27,9 +27,7 @@ def load_json_lines(path: Path) -> SourceText:
     text = text.removeprefix("\ufeff")
     require_words(text)
     values = list(_objects(text))
-    return _source(
-        (_section(value, number) for number, value in values), [value for _, value in values], path, warnings
-    )
+    return _source(_outline(values, 2), values, path, warnings)
 
 
 def load_json(path: Path) -> SourceText:
@@ -73,7 +71,7 @@ def _outline(value: Any, level: int) -> Iterator[str]:
         yield _words(value)
 
 
-def _objects(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -85,7 +83,7 @@ def _objects(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if not isinstance(value, dict):
             msg = f"line {number} is no JSON object; {FORM}"
             raise IngestionError(msg)
-        yield number, value
+        yield value
 
 
 def _section(values: Mapping[str, Any], number: int) -> str:
