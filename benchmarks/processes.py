@@ -77,7 +77,7 @@ def service(
         process = subprocess.Popen(
             [python_of(checkout), *program, "serve", "--port", port, *words],
             cwd=folder,
-            env=environment(PYTHONPATH=str(checkout), **{"WARM_UP": "off"} | settings),
+            env=environment(PYTHONPATH=str(checkout), **settings),
             stdout=file,
             stderr=file,
         )

@@ -44,7 +44,7 @@ def settings_over(folder: Path, groq_url: str, **overrides: Any) -> Settings:
         "llm_base_url": groq_url,
         "llm_max_retries": 0,
         "llm_fallback": False,
-        "scope_enabled": False,
+        "scope_file": "off",
         "relevance_threshold": 0,
     }
     return load_settings(_env_file=None, **chosen | overrides)

@@ -26,7 +26,6 @@ def exposed(tmp_path_factory) -> dict[str, str]:
         rabbitmq_url="amqp://nobody:here@127.0.0.1:1/",
         llm_provider="groq",
         llm_api_key="gsk_test",
-        warm_up=False,
     )
     text = open_service(settings, serving=True).metrics.text().decode()
     return dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))

@@ -23,7 +23,7 @@ GUIDE = "# Tarpaulins\n\n## Fee\n\nThe fee for a tarpaulin in the depot is 12 do
 
 
 def services_over(folder: Path, **settings: Any) -> Service:
-    chosen = {"auth_mode": "api_key", "api_keys": KEYS, "warm_up": False, "llm_provider": "offline", "min_chunks": 0}
+    chosen = {"auth_mode": "api_key", "api_keys": KEYS, "llm_provider": "offline", "min_chunks": 0}
     chosen_settings = settings_over(folder, "http://127.0.0.1:1", **chosen | settings)
     return open_service(chosen_settings, parts=Parts(embeddings=WordEmbeddings()))
 

@@ -193,7 +193,7 @@ class Trials:
             ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)
             yield Trial("redis", partial(answers, ping), "start Redis, or check REDIS_URL", settings.has_redis_sessions)
         else:
-            yield Trial("redis", None, "RATE_LIMIT_BACKEND or AUTH_MODE")
+            yield Trial("redis", None, "REDIS_URL or AUTH_MODE")
         tracing = tracing_of(settings)
         for name, probe in tracing.probes.items():
             remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"

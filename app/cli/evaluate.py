@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # The settings that affect a measurement, for the report; none is a secret.
 REPORTED = {
-    *("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "scope_enabled"),
+    *("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "scope_file"),
     *("embedding_model", "chunk_size", "citation_style", "llm_provider", "llm_model", "confidence_strategy"),
 }
 # Rows contain the factors of each confidence.

@@ -26,8 +26,7 @@ def create_app(services: Service) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services.running():
-            if settings.server.warm_up:
-                await asyncio.to_thread(services.warm_up)
+            await asyncio.to_thread(services.warm_up)
             in_flight.phase = "ready"
             yield
 

@@ -24,7 +24,7 @@ from app.settings.values import (
     Port,
     Positive,
     Reformulation,
-    RerankerName,
+    Reranker,
     RetrieverName,
     Seconds,
     StoreName,
@@ -251,11 +251,11 @@ class RetrievalSettings(Group):
     mmr_lambda: Fraction = Field(
         0.5, validation_alias="mmr_lambda", description="For mmr: 1 favours relevance, 0 diversity"
     )
-    reranker: RerankerName | None = Field(
+    reranker: Reranker | None = Field(
         None,
         validation_alias="reranker",
         description="What puts the passages in order again: cross-encoder, a model on this machine (needs the extra "
-        "`reranking`); service, at RERANKER_BASE_URL; llm, the language model, in one more call. Empty: none",
+        "`reranking`); llm, the language model, in one more call; or the base URL of a service, up to /v1. Empty: none",
     )
 
 
@@ -343,12 +343,10 @@ class ScopeSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="scope_")
 
-    enabled: Flag = Field(
-        True, description="Whether questions outside the documents are declined without calling the model"
-    )
-    file: Path | None = Field(
+    file: Literal["off"] | Path | None = Field(
         None,
-        description="List of out-of-scope topics; empty: scope.yaml of each ingested folder, if all have one",
+        description="List of topics whose questions are declined without calling the model; empty: scope.yaml of each "
+        "ingested folder, if all have one; off: no question is declined",
     )
 
 
@@ -384,10 +382,7 @@ class RerankerSettings(Group):
     model: str | None = Field(
         None,
         description="Model of the reranker. cross-encoder: a name at the hub or a folder, empty is "
-        "cross-encoder/ettin-reranker-17m-v1; service: its name there",
-    )
-    base_url: WebAddress | None = Field(
-        None, description="For RERANKER=service: base URL up to /v1, like http://127.0.0.1:8080/v1"
+        "cross-encoder/ettin-reranker-17m-v1; a service: its name there",
     )
     api_key: SecretStr | None = Field(None, description="API key of the reranking service, sent as a bearer token")
 

@@ -118,10 +118,8 @@ class AccessSettings(Group):
         description="Who may ask. none: anyone on this machine; session: holders of a session; api_key: holders of "
         "a key",
     )
-    allow_anonymous: Flag = Field(False, description="Whether other machines may ask without authentication")
-    anonymous_audience: Literal["public", "internal"] | None = Field(
-        None,
-        description="What anonymous callers see; empty: internal on this machine, public with ALLOW_ANONYMOUS",
+    allow_anonymous: Flag = Field(
+        False, description="Whether other machines may ask without authentication; they see public documents"
     )
     auth_url: WebAddress | None = Field(
         None, description="Authentication service for sessions; empty: sessions are read from Redis"
@@ -134,10 +132,8 @@ class AccessSettings(Group):
     rate_limit: str | None = Field(
         None,
         pattern=r"^(off|[1-9]\d*/(second|minute|hour|day))$",
-        description="Questions per caller, like 60/minute, or off; empty: 60/minute if other machines may ask",
-    )
-    rate_limit_backend: Literal["memory", "redis"] = Field(
-        "memory", description="Where questions are counted. memory: in each process; redis: shared"
+        description="Questions per caller, like 60/minute, or off; empty: 60/minute if other machines may ask. "
+        "All processes count together where REDIS_URL is set",
     )
     forwarded_allow_ips: str = Field(
         "", description="Addresses of trusted proxies (X-Forwarded-For), separated by commas; empty: none"
@@ -187,7 +183,6 @@ class ServerSettings(Group):
     """The process of `waypoint serve`."""
 
     port: Port = Field(3000, description="Port of `waypoint serve`")
-    warm_up: Flag = Field(True, description="Whether everything but the language model is tried once at start")
 
 
 class LogSettings(Group):

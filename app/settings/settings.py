@@ -94,11 +94,8 @@ class Settings(BaseModel):
             "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use another retriever": (
                 retrieval.strategy == "compression" and is_offline
             ),
-            "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or service": (
+            "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or a service's address": (
                 retrieval.reranker == "llm" and is_offline
-            ),
-            "RERANKER=service needs RERANKER_BASE_URL, like http://127.0.0.1:8080/v1": (
-                retrieval.reranker == "service" and self.reranker.base_url is None
             ),
             "CONTEXT=section reads the index here; leave it out where RETRIEVAL_URL is set": (
                 self.prompt.context == "section" and retrieval.url is not None
@@ -153,8 +150,8 @@ class Settings(BaseModel):
 
     @property
     def counts_in_redis(self) -> bool:
-        """Return whether the questions of each caller are counted in Redis."""
-        return self.rate is not None and self.access.rate_limit_backend == "redis"
+        """Return whether the questions of each caller are counted in Redis: where REDIS_URL is set."""
+        return self.rate is not None and "url" in self.redis.model_fields_set
 
     @property
     def uses_redis(self) -> bool:

@@ -51,6 +51,16 @@ def _web_address(url: str) -> str:
     return url
 
 
+def _reranker(value: str) -> str:
+    name = value.strip().lower()
+    if name in {"cross-encoder", "llm"}:
+        return name
+    if not _is_address(value, ("http", "https")):
+        msg = "is not one of cross-encoder, llm, or the address of a service like http://127.0.0.1:8080/v1"
+        raise ValueError(msg)
+    return value
+
+
 def _origins(text: str) -> str:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if wrong := next((part for part in parts if not is_origin(part)), None):
@@ -124,7 +134,7 @@ def _part(kind: str) -> AfterValidator:
 
 StoreName = Annotated[str, _part("vectors")]
 RetrieverName = Annotated[str, _part("retrieval")]
-RerankerName = Literal["cross-encoder", "service", "llm"]
+Reranker = Annotated[str, AfterValidator(_reranker)]
 ModelProvider = Annotated[str, _part("models")]
 EmbeddingProvider = Annotated[str, _part("embeddings")]
 ConfidenceName = Annotated[str, _part("confidence")]

@@ -47,18 +47,15 @@ class Access:
     def anonymous(self) -> Identity | None:
         """Return the identity of callers without a token; None if a token is required.
 
-        The user of this machine may do everything; with ALLOW_ANONYMOUS, anonymous callers may neither read /metrics
-        nor change the index.
+        The user of this machine may do everything; with ALLOW_ANONYMOUS, anonymous callers see public documents, and
+        may neither read /metrics nor change the index.
         """
         settings = self.settings
         if settings.access.mode != "none":
             return None
-        audience = settings.access.anonymous_audience or ("public" if settings.access.allow_anonymous else "internal")
         scopes = {Scope.ASK, Scope.FEEDBACK}
-        if audience == "internal":
-            scopes.add(Scope.INTERNAL)
         if not settings.access.allow_anonymous:
-            scopes |= {Scope.METRICS, Scope.INGEST}
+            scopes |= {Scope.INTERNAL, Scope.METRICS, Scope.INGEST}
         return Identity(scopes=frozenset(scopes))
 
     @cached_property
@@ -66,7 +63,7 @@ class Access:
         """Return where questions are counted: in this process, or in Redis for all processes."""
         from limits.aio.storage import MemoryStorage, RedisStorage
 
-        if self.settings.access.rate_limit_backend == "memory":
+        if not self.settings.counts_in_redis:
             return MemoryStorage(wrap_exceptions=True)
         # Not used: the pool has its own URL.
         options: dict[str, Any] = {"connection_pool": self.redis}
@@ -75,7 +72,7 @@ class Access:
     @cached_property
     def redis(self) -> "ConnectionPool":
         """Return connections to Redis with a short timeout, because a request waits for them."""
-        with hooks.from_extra("redis", "RATE_LIMIT_BACKEND=redis"):
+        with hooks.from_extra("redis", "REDIS_URL"):
             from redis.asyncio import ConnectionPool
             from redis.asyncio.retry import Retry
             from redis.backoff import NoBackoff

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
 
-PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
-RERANKING = ("reranker", "reranker_model", "reranker_base_url")
+PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path"}
 Version = Callable[[], str | None]
 
 
@@ -58,7 +57,7 @@ class Caches:
 
         settings = self.settings
         facts = self._embedding_facts() | settings.as_variables(
-            ("retriever_type", "mmr_fetch_k", "mmr_lambda", *RERANKING)
+            ("retriever_type", "mmr_fetch_k", "mmr_lambda", "reranker", "reranker_model")
         )
         asking = {
             "compression": settings.retrieval.strategy == "compression",

@@ -41,7 +41,6 @@ RERANKED, RERANKER_TIMEOUT_S = 30, 5
 RERANKERS = {
     "cross-encoder": "reranking.cross_encoder:cross_encoder",
     "llm": "reranking.listwise:listwise",
-    "service": "reranking.service:service",
 }
 
 
@@ -155,7 +154,7 @@ def retriever_of(
         return retriever
     return RerankingRetriever(
         retriever=retriever,
-        compressor=hooks.wing(RERANKERS[retrieval.reranker])(settings, model),
+        compressor=hooks.wing(RERANKERS.get(retrieval.reranker, "reranking.service:service"))(settings, model),
         candidates=RERANKED,
         timeout_s=RERANKER_TIMEOUT_S,
         **_limits(settings),

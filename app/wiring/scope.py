@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from app.ledger.passages import Passages
 
 
+OFF = "off"  # SCOPE_FILE, where no question is declined.
+
+
 def scope_gate(
     settings: Settings, embeddings: Embeddings, index: "Callable[[], Passages]"
 ) -> Runnable[Searching, Redirect | None] | None:
@@ -34,10 +37,11 @@ def scope_gate(
     """
     from app.adapters.embeddings.cached import DiskCachedEmbeddings
 
-    if not settings.scope.enabled:
+    if settings.scope.file == OFF:
         return None
     cached = DiskCachedEmbeddings(embeddings, model=embedding_label(settings))
-    of_file = None if settings.scope.file is None else [ScopeGate(load_scope(settings.scope.file), cached)]
+    file = settings.scope.file
+    of_file = None if file is None else [ScopeGate(load_scope(Path(file)), cached)]
 
     @lru_cache(maxsize=1)
     def gates(contents: "Passages") -> list[ScopeGate]:
@@ -61,8 +65,8 @@ def in_force(contents: "Passages") -> dict[str, str]:
 
 def describe_scope(settings: Settings, contents: "Passages") -> str:
     """Return a sentence on which questions are declined before the search."""
-    if not settings.scope.enabled:
-        return "SCOPE_ENABLED=false: no question is declined before the search"
+    if settings.scope.file == OFF:
+        return "SCOPE_FILE=off: no question is declined before the search"
     if settings.scope.file is not None:
         return f"questions are declined before the search by SCOPE_FILE={settings.scope.file}"
     scopes = contents.scopes()
@@ -109,6 +113,6 @@ def _checked(file: Path) -> str:
 
 
 def scope_text(settings: Settings) -> str | None:
-    """Return the text of SCOPE_FILE for cache keys; the index's own files are part of its version."""
-    file = settings.scope.file if settings.scope.enabled else None
-    return read_text(file) if file else None
+    """Return the text of SCOPE_FILE or `off`, for cache keys; the index's files are part of its version."""
+    file = settings.scope.file
+    return read_text(file) if isinstance(file, Path) else file

@@ -75,7 +75,7 @@ def _bombs(folder: Path) -> Iterator[Case]:
         yield Case(("test", str(place)))
         yield Case(("ingest", "--dry-run", str(place)))
         yield Case(("lint", str(place)))
-        yield Case(("ask", QUESTION), {"SCOPE_FILE": str(place / "scope.yaml"), "SCOPE_ENABLED": "true"})
+        yield Case(("ask", QUESTION), {"SCOPE_FILE": str(place / "scope.yaml")})
 
 
 def _certificates(services: Any) -> Tried:

@@ -17,7 +17,7 @@ DOCUMENTS = {
     "01_regulatory/rate.md": "# Guide\n\n## Rate\n\nThe surcharge on weekends is 5 %.\n",
     "04_internal_synthetic/rate.md": "# Guide\n\n## Rate\n\nThe surcharge on weekends is 7 %, in confidence.\n",
 }
-OPTIONS = {"LLM_PROVIDER": "offline", "SCOPE_ENABLED": "false", "LOG_LEVEL": "error", "RATE_LIMIT": "off"}
+OPTIONS = {"LLM_PROVIDER": "offline", "SCOPE_FILE": "off", "LOG_LEVEL": "error", "RATE_LIMIT": "off"}
 
 
 @dataclass
@@ -47,7 +47,7 @@ def index(folder: Path, documents: Mapping[str, str] = DOCUMENTS, **settings: An
         path = corpus / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    chosen: dict[str, Any] = {"chroma_path": folder / "store", "llm_provider": "offline", "scope_enabled": False}
+    chosen: dict[str, Any] = {"chroma_path": folder / "store", "llm_provider": "offline", "scope_file": "off"}
     services = open_service(load_settings(_env_file=None, relevance_threshold=0, min_chunks=0, **chosen | settings))
     services.index.ingest([corpus])
     return services

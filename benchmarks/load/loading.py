@@ -12,7 +12,7 @@ from benchmarks.processes import ROOT
 
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
 WARM_S = 3.0
-SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "WARM_UP": "on"}
+SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error"}
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class _Reader:
         top = self._fields(root, needed={"intents", "in_scope"}, allowed={"intents", "in_scope", "threshold"})
         intents = self._mapping(top["intents"], "intents")
         if not intents:
-            self._fail(top["intents"], "intents is empty; name at least one, or set SCOPE_ENABLED=false")
+            self._fail(top["intents"], "intents is empty; name at least one, or set SCOPE_FILE=off")
         return ScopeFile(
             intents=tuple(self._intent(name, node) for name, node in intents.items()),
             in_scope=self._texts(top["in_scope"], "in_scope"),

@@ -29,7 +29,7 @@ def corpus(tmp_path) -> Path:
 
 def services(**settings: Any) -> Service:
     return open_service(
-        load_settings(_env_file=None, llm_provider="offline", min_chunks=0, scope_enabled=False, **settings)
+        load_settings(_env_file=None, llm_provider="offline", min_chunks=0, scope_file="off", **settings)
     )
 
 

@@ -305,7 +305,7 @@ def test_a_key_of_openrouter_beside_another_provider_changes_no_model(monkeypatc
         *(("LOG_LEVEL", given, "warning") for given in ("warn", "WARN", " Warn ")),
         ("LOG_FORMAT", "JSON", "json"),
         ("LLM_PROVIDER", "Offline", "offline"),
-        ("ANONYMOUS_AUDIENCE", "PUBLIC", "public"),
+        ("SCOPE_FILE", "OFF", "off"),
         ("RETRIEVER_TYPE", "MMR", "mmr"),
         ("SAFETY_PII", "OFF", "off"),
         ("ENABLE_QUERY_REFORMULATION", "ALWAYS", "always"),

@@ -85,7 +85,7 @@ def rebuilt_index(given, tmp_path, groq):
 
 
 def services(groq, cache_store=None, **settings):
-    options = {"llm_api_key": "k", "llm_base_url": groq.url, "scope_enabled": False, "cache_enabled": True}
+    options = {"llm_api_key": "k", "llm_base_url": groq.url, "scope_file": "off", "cache_enabled": True}
     return open_service(
         load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings(), cache_store=cache_store)
     )

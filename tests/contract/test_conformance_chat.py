@@ -69,7 +69,7 @@ def client(groq, calls, tmp_path_factory) -> Iterator[httpx.Client]:
         llm_max_tokens=1200,
         citation_style="title",
         prompts_path=texts,
-        scope_enabled=False,  # The desk's own scope is not that of MARP's documents.
+        scope_file="off",  # The desk's own scope is not that of MARP's documents.
     )
     services.observers.append(calls)
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
@@ -135,7 +135,7 @@ def test_a_sentence_that_a_source_carries_gets_the_marker_that_the_model_left_ou
 
 def test_passages_are_cut_for_chat_alone(tmp_path, groq, monkeypatch):
     monkeypatch.setattr("app.wiring.service.CHAT_PASSAGE_CHARACTERS", 20)
-    services = small_services(tmp_path, groq, scope_enabled=False)
+    services = small_services(tmp_path, groq, scope_file="off")
     for chain in (services.numbered_chain(), services.chain):
         chain.invoke({"question": QUESTION})
     for_chat, for_others = (request["messages"][0]["content"] for request in groq.requests)

@@ -105,7 +105,7 @@ def test_faithfulness_is_of_the_answers_judged_and_unreadable_ones_are_counted()
 def test_the_command_has_each_answer_judged_by_the_configured_model(waypoint, questions, groq, monkeypatch):
     monkeypatch.setenv("LLM_API_KEY", "gsk_test")
     monkeypatch.setenv("LLM_BASE_URL", groq.url)
-    monkeypatch.setenv("SCOPE_ENABLED", "false")
+    monkeypatch.setenv("SCOPE_FILE", "off")
     Path(questions).write_text(Path(questions).read_text().splitlines()[0])
     groq.replies = [Reply("It is 9 % [GST Guide > Rate]."), Reply(TOLD)]
     code, out, _ = waypoint(

@@ -111,7 +111,7 @@ def _settings(folder: Path, url: str) -> dict[str, Any]:
         "vector_store_type": "memory",
         "memory_store_path": folder / "store.json",
         "min_chunks": 0,
-        "scope_enabled": False,
+        "scope_file": "off",
         "llm_api_key": "gsk_test",
         "llm_base_url": url,
         "llm_timeout_s": 60,

@@ -54,7 +54,7 @@ class Desk:
 @asynccontextmanager
 async def desk(folder, place: Place) -> AsyncIterator[Desk]:
     (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.")
-    settings = load_settings(vector_store_type="memory", scope_enabled=False, min_chunks=0)
+    settings = load_settings(vector_store_type="memory", scope_file="off", min_chunks=0)
     open_index(settings).ingest([folder / "gst.md"])
     async with sink() as taken, Proxy(PORT) as proxy:
         outbox = place.outbox(proxy.port, taken.exchange, capacity=1000, max_pause_s=0.2)

@@ -35,13 +35,12 @@ LIMIT = 10
 SETTINGS = {
     "VECTOR_STORE_TYPE": "postgres",
     "LLM_API_KEY": "gsk_test",
-    "SCOPE_ENABLED": "off",
+    "SCOPE_FILE": "off",
     "MIN_CHUNKS": "0",
     "REDIS_URL": REDIS,
     "CACHE_ENABLED": "on",
     "CACHE_BACKEND": "redis",
     "RATE_LIMIT": f"{LIMIT}/hour",
-    "RATE_LIMIT_BACKEND": "redis",
     "FORWARDED_ALLOW_IPS": "127.0.0.1",
 }
 FEES = {"Singapore": 12, "Malaysia": 17, "Thailand": 23, "Vietnam": 29}

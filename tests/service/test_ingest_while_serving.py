@@ -38,7 +38,7 @@ def test_what_is_ingested_while_the_service_runs_is_found_by_the_next_question(r
         **shared,
         "VECTOR_STORE_TYPE": store,
         "LLM_PROVIDER": "offline",
-        "SCOPE_ENABLED": "off",
+        "SCOPE_FILE": "off",
         "MIN_CHUNKS": "0",
     }
     first = write(tmp_path, "Alpha")

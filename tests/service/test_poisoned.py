@@ -18,7 +18,7 @@ def poisoned(tmp_path_factory) -> tuple[Service, int, Any]:
     settings = load_settings(
         _env_file=None,
         chroma_path=folder / "store",
-        scope_enabled=False,
+        scope_file="off",
         relevance_threshold=0,
         retrieval_top_k=100,
         max_context_tokens=20_000,

@@ -61,7 +61,7 @@ def url(services) -> Iterator[str]:
 
 def services_of(folder: Path, server: ModelServer, **settings: Any) -> Service:
     chosen: dict[str, Any] = {"llm_provider": "llama-cpp", "llm_base_url": server.url, "llm_api_key": None}
-    chosen |= {"llm_max_tokens": 60, "llm_fallback": True, "scope_enabled": False}
+    chosen |= {"llm_max_tokens": 60, "llm_fallback": True, "scope_file": "off"}
     return small_services(folder, FakeGroq(), **chosen | settings)
 
 

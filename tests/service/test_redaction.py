@@ -134,11 +134,11 @@ def desk(folder: Path, groq: FakeGroq, stub: Backend, moderator: HTTPServer, emb
     (folder / "gst.md").write_text(GUIDE)
     outbox = Place(str(folder / "events.sqlite3")).outbox(9, capacity=1000, flush_s=0)
     settings = load_settings(
-        _env_file=None, chroma_path=folder / "store", scope_enabled=False, relevance_threshold=0, min_chunks=0,
+        _env_file=None, chroma_path=folder / "store", scope_file="off", relevance_threshold=0, min_chunks=0,
         llm_api_key="gsk_test", llm_base_url=groq.url, llm_max_retries=0, llm_fallback=False,
         moderation_provider="openai", moderation_api_key="sk-x", moderation_base_url=moderator.url_for("/v1"),
         cache_enabled=True, cache_embeddings=True, cache_retrieval=True, cache_llm=True, cache_backend="ledger",
-        rate_limit="off", log_questions=True, warm_up=False,
+        rate_limit="off", log_questions=True,
         langsmith_tracing=True, langsmith_endpoint=stub.url, langsmith_api_key="lsv2_x",
         otel_exporter_otlp_endpoint=stub.url,
     )  # fmt: skip
@@ -178,7 +178,7 @@ def test_the_kind_stands_in_place_of_the_address(left):
 def test_another_retrieval_service_is_asked_without_the_address(way, httpserver, tmp_path):
     httpserver.expect_request("/search").respond_with_json({"query": "", "results": []})
     settings = load_settings(
-        _env_file=None, retrieval_url=httpserver.url_for(""), chroma_path=tmp_path, warm_up=False, rate_limit="off"
+        _env_file=None, retrieval_url=httpserver.url_for(""), chroma_path=tmp_path, rate_limit="off"
     )  # fmt: skip
     services = open_service(settings)
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:

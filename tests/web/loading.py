@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--checkout", type=Path, default=ROOT, help="measure another one, and keep no figures")
     checkout: Path = parser.parse_args().checkout
     expect.set_options(timeout=PATIENCE_MS)
-    settings = {"LLM_PROVIDER": "offline", "WARM_UP": "on"}
+    settings = {"LLM_PROVIDER": "offline"}
     with (
         tempfile.TemporaryDirectory() as place,
         sync_playwright() as playwright,

@@ -21,7 +21,6 @@ def settings_over(store: Path, model_url: str, **overrides: Any) -> Settings:
         "llm_api_key": "gsk_test",
         "llm_base_url": model_url,
         "llm_max_retries": 0,
-        "warm_up": False,
         "page_path": sample_corpus(),  # The index holds other documents too.
     }
     return load_settings(_env_file=None, **chosen | overrides)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 KIND = ServiceKind(
     name="reranking service",
-    address="RERANKER_BASE_URL",
-    settings="RERANKER_BASE_URL and RERANKER_MODEL",
-    suspects={400: "RERANKER_MODEL", 401: "RERANKER_API_KEY", 403: "RERANKER_API_KEY", 404: "RERANKER_BASE_URL"},
+    address="RERANKER",
+    settings="RERANKER and RERANKER_MODEL",
+    suspects={400: "RERANKER_MODEL", 401: "RERANKER_API_KEY", 403: "RERANKER_API_KEY", 404: "RERANKER"},
     unreadable="no list of results",
     error=RetrievalError,
 )
@@ -91,6 +91,7 @@ class ServiceReranker(BaseDocumentCompressor):
 
 
 def service(settings: "Settings", _model: Any) -> ServiceReranker:
-    """Return the reranker that asks the service of RERANKER_BASE_URL."""
+    """Return the reranker that asks the service whose address RERANKER is."""
     own, timeout_s = settings.reranker, RERANKER_TIMEOUT_S
-    return ServiceReranker(own.base_url or "", model=own.model, api_key=own.api_key, timeout_s=timeout_s)
+    address = settings.retrieval.reranker or ""
+    return ServiceReranker(address, model=own.model, api_key=own.api_key, timeout_s=timeout_s)

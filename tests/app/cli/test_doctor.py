@@ -107,7 +107,6 @@ def test_a_store_that_cannot_be_opened_fails(waypoint, monkeypatch, tmp_path):
 def test_redis_is_required_where_the_sessions_are_in_it(waypoint, monkeypatch, auth_url, exit_code):
     monkeypatch.setenv("AUTH_MODE", "session")
     monkeypatch.setenv("AUTH_URL", auth_url)
-    monkeypatch.setenv("RATE_LIMIT_BACKEND", "redis")
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:9/0")
     code, out, _ = waypoint("doctor", "--json")
 
@@ -135,7 +134,6 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypat
         for name, value in {
             "RABBITMQ_URL": url(),
             "RATE_LIMIT": "60/minute",
-            "RATE_LIMIT_BACKEND": "redis",
             "REDIS_URL": "redis://127.0.0.1:9/0",
             "LANGSMITH_TRACING": "true",
             "LANGSMITH_ENDPOINT": "http://127.0.0.1:9",

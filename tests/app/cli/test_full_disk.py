@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_mount(), reason="no f
 @pytest.mark.parametrize("store", STORES, ids=["chroma", "memory"])
 @pytest.mark.parametrize("aside", ASIDE.values(), ids=ASIDE)
 def test_a_full_disk_stops_ingestion_and_no_question(store, aside, tmp_path):
-    settings = {"LLM_PROVIDER": "offline", "MIN_CHUNKS": "0", "SCOPE_ENABLED": "false"} | store
+    settings = {"LLM_PROVIDER": "offline", "MIN_CHUNKS": "0", "SCOPE_FILE": "off"} | store
     desk = Desk(tmp_path, settings, {"gst.md": GUIDE})
     asked, ingested = desk.run("ask", QUESTION, aside=aside), desk.run("ingest", "docs", aside=aside)
 

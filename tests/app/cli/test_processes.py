@@ -62,7 +62,7 @@ def served(desk) -> Path:
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
-    plain = {"PATH": os.defpath, "HOME": str(folder), "PYTHONPATH": str(ROOT), "SCOPE_ENABLED": "false"}
+    plain = {"PATH": os.defpath, "HOME": str(folder), "PYTHONPATH": str(ROOT), "SCOPE_FILE": "off"}
     watched = {"LD_PRELOAD": str(folder / "lookups.so"), "LOOKUPS": str(folder / "lookups"), "MIN_CHUNKS": "0"}
     return plain | watched | variables
 

@@ -74,7 +74,7 @@ def services(tmp_path, groq) -> Service:
 
 @pytest.fixture
 def terminal(services, tmp_path) -> Iterator[Terminal]:
-    variables = {"CHROMA_PATH": str(services.settings.chroma.path), "SCOPE_ENABLED": "false", "LLM_PROVIDER": "offline"}
+    variables = {"CHROMA_PATH": str(services.settings.chroma.path), "SCOPE_FILE": "off", "LLM_PROVIDER": "offline"}
     terminal = Terminal(tmp_path, "chat", **variables)
     yield terminal
     terminal.close()

@@ -76,7 +76,7 @@ def held_stream(running: Service, groq: FakeGroq) -> Iterator[tuple[Iterator[str
 
 
 def test_at_sigterm_a_stream_ends_whole_new_questions_are_refused_and_the_exit_code_is_0(folder, groq):
-    values = settings(folder, groq) | {"WARM_UP": "on"}
+    values = settings(folder, groq)
     with service(folder, **values) as running, held_stream(running, groq) as (lines, release):
         running.send(signal.SIGTERM)
         wait_until(lambda: running.phase() == "draining", limit_s=PATIENCE_S)

@@ -87,7 +87,7 @@ class Watching:
 def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
     (tmp_path / "gst.md").write_text("# GST\n\nThe rate is nine percent.\n")
     embeddings = WordEmbeddings()
-    settings = load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False)
+    settings = load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_file="off")
     warm = open_service(settings, parts=Parts(embeddings=embeddings))
     watching = Watching()
     warm.observers.append(watching)
@@ -129,7 +129,7 @@ def test_a_prompt_that_shows_no_documents_stops_the_service_when_it_starts(groq,
 def test_what_is_loaded_is_no_longer_the_garbage_collectors_business(groq, monkeypatch):
     frozen: list[bool] = []
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
-    open_service(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False)).warm_up()
+    open_service(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_file="off")).warm_up()
     assert frozen
 
 

@@ -49,7 +49,7 @@ class CountedEmbeddings(WordEmbeddings):
 
 
 def make(groq, **settings) -> tuple[Service, CountedEmbeddings]:
-    options = {"llm_api_key": "k", "llm_base_url": groq.url, "cache_enabled": True, "scope_enabled": False, **settings}
+    options = {"llm_api_key": "k", "llm_base_url": groq.url, "cache_enabled": True, "scope_file": "off", **settings}
     embeddings = CountedEmbeddings()
     return open_service(load_settings(**options), parts=Parts(embeddings=embeddings)), embeddings
 
@@ -95,7 +95,7 @@ def test_another_process_finds_in_the_ledger_what_this_one_made(corpus, tmp_path
         "llm_provider": "offline",
         "vector_store_type": "memory",
         "memory_store_path": str(tmp_path / "store.json"),
-        "scope_enabled": "off",
+        "scope_file": "off",
         "cache_enabled": "on",
         "cache_backend": "ledger",
     }

@@ -28,7 +28,7 @@ def corpus(tmp_path):
 
 def services(folder, **settings) -> Service:
     memory = {"vector_store_type": "memory", "memory_store_path": folder / "store.json", "llm_provider": "offline"}
-    return open_service(load_settings(**memory, relevance_threshold=0, scope_enabled=False, **settings))
+    return open_service(load_settings(**memory, relevance_threshold=0, scope_file="off", **settings))
 
 
 @pytest.mark.parametrize("caches", [{}, {"cache_enabled": True}])

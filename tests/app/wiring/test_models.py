@@ -55,7 +55,7 @@ def test_compression_cuts_the_passages_with_the_deployment_s_prompt(groq, corpus
     texts.mkdir()
     (texts / "compression.txt").write_text("Our own words: {document}")
     options: Any = {"retriever_type": "compression", "prompts_path": texts}
-    settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **options)
+    settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_file="off", **options)
     services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
     services.index.ingest([corpus])
     groq.replies = [Reply("nine percent")] * 2
@@ -93,7 +93,7 @@ def test_a_model_with_a_small_window_is_shown_less(groq, tmp_path):
     corpus.mkdir()
     (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\n" + "The rate of GST is nine percent of it. " * 60)
     models = {"llm_model": "large", "llm_allowed_models": "small", "llm_context_tokens": "131072,small=1500"}
-    settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **models)
+    settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_file="off", **models)
     services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
     services.index.ingest([corpus])
     for name in ("large", "small"):

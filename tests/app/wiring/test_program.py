@@ -23,7 +23,7 @@ MARGINS = "---\naudience: internal\n---\n# Margins\n\nThe margin on a lost seal 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory) -> Any:
     place = tmp_path_factory.mktemp("program")
-    options = {"chroma_path": place / "index", "scope_enabled": False, "answer_log": False}
+    options = {"chroma_path": place / "index", "scope_file": "off", "answer_log": False}
     settings = load_settings(_env_file=None, **options)
     folder = place / "documents"
     folder.mkdir()

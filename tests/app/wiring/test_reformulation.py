@@ -27,7 +27,7 @@ def groq() -> Iterator[FakeGroq]:
 
 @pytest.fixture(scope="module")
 def services(groq, tmp_path_factory) -> Service:
-    return small_services(tmp_path_factory.mktemp("desk"), groq, scope_enabled=False)
+    return small_services(tmp_path_factory.mktemp("desk"), groq, scope_file="off")
 
 
 @pytest.fixture(autouse=True)

@@ -125,8 +125,8 @@ def test_the_sample_corpus_declines_nothing_beside_documents_of_ones_own(tmp_pat
 
 
 def test_the_gate_can_be_turned_off():
-    assert services(scope_enabled="off").answerer.scope is None
-    assert described(services(scope_enabled="off")).startswith("SCOPE_ENABLED=false")
+    assert services(scope_file="off").answerer.scope is None
+    assert described(services(scope_file="off")).startswith("SCOPE_FILE=off")
 
 
 def test_scope_file_takes_the_place_of_those_of_the_folders(tmp_path):

@@ -34,7 +34,7 @@ def store(request, collection):
 
 
 def make(**settings):
-    return open_service(load_settings(scope_enabled=False, **settings), parts=Parts(embeddings=WordEmbeddings()))
+    return open_service(load_settings(scope_file="off", **settings), parts=Parts(embeddings=WordEmbeddings()))
 
 
 def found(services, config=None):

@@ -191,7 +191,7 @@ def test_after_the_time_that_was_told_questions_pass_again(corpus, groq):
 def test_processes_that_count_in_redis_share_the_rate(corpus, groq):
     with open_redis(REDIS) as redis:
         redis.flushdb()
-        settings = settings_over(corpus, groq.url, rate_limit="2/hour", rate_limit_backend="redis", redis_url=REDIS)
+        settings = settings_over(corpus, groq.url, rate_limit="2/hour", redis_url=REDIS)
         with serving(settings) as one, serving(settings) as two:
             statuses = [
                 httpx.post(f"{url}/api/query", json=POSTED, timeout=20).status_code for url in (one, two, one, two)
@@ -201,9 +201,7 @@ def test_processes_that_count_in_redis_share_the_rate(corpus, groq):
 
 
 async def test_where_the_shared_count_fails_each_process_counts_for_itself_and_asks_again_later(corpus):
-    settings = settings_over(
-        corpus, "http://127.0.0.1:1", rate_limit="1/hour", rate_limit_backend="redis", redis_url="redis://127.0.0.1:1"
-    )
+    settings = settings_over(corpus, "http://127.0.0.1:1", rate_limit="1/hour", redis_url="redis://127.0.0.1:1")
     clock = StoppedClock(0)
     rated = RateLimit(parse("1/hour"), Access(settings).rate_storage, clock=clock)
 
@@ -292,9 +290,7 @@ def test_a_slow_reranker_leaves_threads_to_what_asks_nothing(corpus):
         settings = settings_over(
             corpus,
             reranker.url,
-            reranker="service",
-            reranker_base_url=reranker.url,
-            warm_up=False,
+            reranker=reranker.url,
         )
         with patch("app.wings.reranking.service.RERANKER_TIMEOUT_S", 3600), serving(settings) as url:
             rated = {"trace_id": str(uuid4()), "score": 1}

@@ -48,9 +48,7 @@ def corpus(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(corpus) -> Iterator[TestClient]:
-    services = open_service(
-        settings_over(corpus.parent, "http://127.0.0.1:1", auth_mode="api_key", api_keys=KEYS, warm_up=False)
-    )
+    services = open_service(settings_over(corpus.parent, "http://127.0.0.1:1", auth_mode="api_key", api_keys=KEYS))
     services.index.ingest([corpus])
     app = create_app(services)
     add_newcomers_routes(app)

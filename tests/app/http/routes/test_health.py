@@ -115,7 +115,7 @@ def test_what_is_asked_follows_from_the_settings(tmp_path):
         return [check.name for check in open_service(load_settings(**memory, **settings)).checks()]
 
     assert names() == ["vector_store"]
-    redis = {"rate_limit": "9/minute", "rate_limit_backend": "redis"}
+    redis = {"rate_limit": "9/minute", "redis_url": "redis://127.0.0.1:6379/0"}
     events = {"rabbitmq_url": "amqp://127.0.0.1/"}
     assert names(llm_api_key="gsk_test") == ["vector_store", "language_model"]
     assert names(**redis, **events) == ["vector_store", "redis", "rabbitmq"]
@@ -124,11 +124,12 @@ def test_what_is_asked_follows_from_the_settings(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "required"), [({"auth_mode": "session"}, True), ({"rate_limit": "9/minute"}, False)]
+    ("settings", "required"),
+    [({"auth_mode": "session"}, True), ({"rate_limit": "9/minute", "redis_url": "redis://127.0.0.1:9"}, False)],
 )
 def test_redis_is_required_where_sessions_live_in_it(tmp_path, settings, required):
     memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-    checks = open_service(load_settings(**memory, rate_limit_backend="redis", **settings)).checks()
+    checks = open_service(load_settings(**memory, **settings)).checks()
 
     assert {check.name: check.required for check in checks}["redis"] is required
 
@@ -233,7 +234,7 @@ async def test_strangers_are_told_what_is_down_and_a_store_of_sessions_that_is_a
 
 
 async def test_staff_is_told_how_long_answers_take(tmp_path):
-    services = open_service(load_settings(_env_file=None, warm_up=False, chroma_path=tmp_path, llm_provider="offline"))
+    services = open_service(load_settings(_env_file=None, chroma_path=tmp_path, llm_provider="offline"))
     for number in range(1, 101):
         call = Call({"question": "?"}, seconds=number)
         services.metrics.started(call)
@@ -252,7 +253,7 @@ async def test_staff_is_told_how_long_answers_take(tmp_path):
 
 async def ready_of(headers: dict[str, str], **settings: Any) -> httpx.Response:
     """Return the report of a service with these settings."""
-    app = create_app(open_service(load_settings(_env_file=None, warm_up=False, **settings)))
+    app = create_app(open_service(load_settings(_env_file=None, **settings)))
     async with (
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client,
         app.router.lifespan_context(app),

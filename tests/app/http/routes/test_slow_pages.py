@@ -33,7 +33,7 @@ def folder(tmp_path_factory) -> Path:
 def url(folder, monkeypatch) -> Iterator[str]:
     monkeypatch.setattr("app.wiring.library.PAGE_TIMEOUT_S", 600)
     monkeypatch.setattr("app.http.routes.documents.PAGE_TIMEOUT_S", 600)
-    with serving(settings_over(folder, "http://127.0.0.1:1", warm_up=False)) as url:
+    with serving(settings_over(folder, "http://127.0.0.1:1")) as url:
         yield url
 
 
@@ -77,7 +77,7 @@ def test_more_pages_than_may_wait_are_refused_and_those_that_leave_make_room(url
 
 
 def test_pages_are_counted_by_the_rate_limit_apart_from_questions(folder):
-    settings = settings_over(folder, "http://127.0.0.1:1", rate_limit="2/day", warm_up=False, llm_fallback=True)
+    settings = settings_over(folder, "http://127.0.0.1:1", rate_limit="2/day", llm_fallback=True)
     with serving(settings) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
         told = [client.get(f"{GOOD}.png", params={"width": 300 + number}) for number in range(3)]
         assert [one.status_code for one in told] == [200, 200, 429]

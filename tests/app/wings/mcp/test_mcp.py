@@ -64,7 +64,7 @@ async def over_http(url: str, key: str = "staff") -> AsyncIterator[ClientSession
 @asynccontextmanager
 async def over_stdio(corpus: Path, groq: FakeGroq) -> AsyncIterator[ClientSession]:
     settings = settings_over(corpus, groq.url)
-    names = ("chroma_path", "llm_base_url", "llm_max_retries", "scope_enabled", "relevance_threshold")
+    names = ("chroma_path", "llm_base_url", "llm_max_retries", "scope_file", "relevance_threshold")
     told = {name.upper(): str(settings.as_variables()[name]) for name in names} | {"LLM_API_KEY": "gsk_test"}
     environment = {"PATH": os.defpath, "HOME": str(Path.home()), "PYTHONPATH": str(ROOT), **told}
     words = ["-c", "from app.cli import main; main()", "mcp"]

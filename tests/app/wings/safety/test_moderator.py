@@ -115,7 +115,7 @@ def test_nobody_is_asked_where_it_is_off(settings):
 def test_a_service_asks_counts_and_tells_and_keeps_no_answer_without_a_verdict(groq: FakeGroq, tmp_path):
     (tmp_path / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports is 9 %.\n")
     settings = load_settings(
-        **KEY, llm_base_url=groq.url, chroma_path=tmp_path / "store", scope_enabled=False, cache_enabled=True,
+        **KEY, llm_base_url=groq.url, chroma_path=tmp_path / "store", scope_file="off", cache_enabled=True,
         cache_llm=True, moderation_model="meta-llama/llama-guard-4-12b", relevance_threshold=0,
     )  # fmt: skip
     services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
