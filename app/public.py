@@ -35,7 +35,6 @@ __all__ += chains.__all__
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
     return __all__
 
 

@@ -49,16 +49,11 @@ def retry_after_s(value: str | None) -> float | None:
     try:
         seconds = float(value or "nan")
     except ValueError:
-        seconds = _seconds_until(value or "")
+        try:
+            seconds = (parsedate_to_datetime(value or "") - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return None
     return None if math.isnan(seconds) else min(max(0.0, seconds), LONGEST_RETRY_AFTER_S)
-
-
-def _seconds_until(date: str) -> float:
-    """Return the seconds until a date of HTTP; NaN where it is none."""
-    try:
-        return (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return math.nan
 
 
 @cache
@@ -136,7 +131,10 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
         self._closing: set[asyncio.Future[None]] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        limits, pool = _ReplyLimits(request), self._pool_with_room()
+        limits = _ReplyLimits(request)
+        pool = next((one for one in self._pools if one.busy < POOL_SIZE and not one.cancelled), None)
+        if pool is None:
+            self._pools.append(pool := _Pool(self._ssl))
         pool.busy += 1
         try:
             response = await pool.handle_async_request(request)
@@ -174,13 +172,6 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
         self._closing.add(task)  # The event loop holds tasks weakly.
         task.add_done_callback(self._closing.discard)
         await asyncio.shield(task)
-
-    def _pool_with_room(self) -> "_Pool":
-        for pool in self._pools:
-            if pool.busy < POOL_SIZE and not pool.cancelled:
-                return pool
-        self._pools.append(_Pool(self._ssl))
-        return self._pools[-1]
 
 
 class _Pool(httpx.AsyncHTTPTransport):

@@ -144,7 +144,6 @@ class RemoteRetriever(ChunkRetriever):
         return _wanted(found, top_k=top_k, threshold=threshold, filters=filters)
 
     async def aclose(self) -> None:
-        """Close the connections to the service."""
         await self.service.aclose()
 
     async def _aget_relevant_documents(

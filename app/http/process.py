@@ -121,20 +121,20 @@ def worker() -> "FastAPI":
     """Return the application of one worker process; uvicorn calls it there."""
     settings = load_settings()
     configure_logs(settings.logs.level, settings.logs.format)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    def end_with_parent() -> None:
+        """Drain if the parent was killed: an orphan would keep the address, and nobody could stop or replace it."""
+        if parent := multiprocessing.parent_process():
+            parent.join()
+            log.warning("parent_died")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         return application(open_service(settings))
     except WaypointError as error:
         log.error("worker_failed_to_start", error=str(error))
         sys.exit(1)
-
-
-def _end_with_parent() -> None:
-    """Drain if the parent was killed: an orphan would keep the address, and nobody could stop or replace it."""
-    if parent := multiprocessing.parent_process():
-        parent.join()
-        log.warning("parent_died")
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def application(services: Service) -> "FastAPI":

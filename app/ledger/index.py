@@ -80,11 +80,9 @@ class PassageIndex:
             yield
 
     def count(self) -> int:
-        """Return the number of passages."""
         return int(self.database.rows("SELECT count(*) FROM passages")[0][0])
 
     def sources(self) -> list[Source]:
-        """Return the sources of all documents."""
         return [Source(*row) for row in self.database.rows("SELECT doc_id, root, path FROM sources ORDER BY doc_id")]
 
     def scopes(self) -> dict[str, str | None]:
@@ -93,7 +91,6 @@ class PassageIndex:
         return scopes
 
     def ids_of(self, doc_id: str) -> set[str]:
-        """Return the ids of a document's passages."""
         return {id_ for (id_,) in self.database.rows("SELECT id FROM passages WHERE doc_id = :id", id=doc_id)}
 
     def staged(self, ids: Sequence[str]) -> set[str]:

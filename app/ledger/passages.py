@@ -77,7 +77,6 @@ class Passages:
         return self._database.reading()
 
     def count(self) -> int:
-        """Return the number of passages."""
         return int(self._database.rows("SELECT count(*) FROM passages")[0][0])
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:

@@ -35,7 +35,6 @@ class _PgVector(UserDefinedType[Any]):
     cache_ok = True
 
     def get_col_spec(self, **_: Any) -> str:
-        """Return pgvector's type, for vectors of any length."""
         return "vector"
 
 
@@ -46,7 +45,6 @@ class Vector(TypeDecorator[bytes]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Any) -> Any:
-        """Return the column's type."""
         return dialect.type_descriptor(_PgVector() if dialect.name == "postgresql" else LargeBinary())
 
 

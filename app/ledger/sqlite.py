@@ -53,7 +53,6 @@ class SqliteDatabase(Database):
 
     @property
     def place(self) -> str:
-        """Return the file."""
         return str(self.file)
 
     def explained(self, error: BaseException) -> VectorStoreError:

@@ -24,12 +24,18 @@ _TRACEBACKS = {"exception", "stack"}
 def configure_logs(level: str, form: Format = "auto") -> None:
     """Set up structlog and the standard library's logging; `auto` is text on a terminal and JSON elsewhere."""
     as_text = form == "text" or (form == "auto" and sys.stderr.isatty())
-    render = _text_lines() if as_text else _json_lines()
+    render: list[Processor] = [structlog.processors.format_exc_info, mask_secrets]
+    if as_text:
+        plain = structlog.dev.plain_traceback
+        console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
+        render += [escape_controls, console]
+    else:
+        render.append(structlog.processors.JSONRenderer())
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, *_COMMON, *render],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=_stderr_logger,
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
     )
     _configure_libraries(number, render)
 
@@ -55,20 +61,6 @@ def escape_controls(_: Any, __: str, event: MutableMapping[str, Any]) -> Mutable
         escaped(name): escaped(value, lines=name in _TRACEBACKS) if isinstance(value, str) else value
         for name, value in event.items()
     }
-
-
-def _text_lines() -> list[Processor]:
-    plain = structlog.dev.plain_traceback
-    console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
-    return [structlog.processors.format_exc_info, mask_secrets, escape_controls, console]
-
-
-def _json_lines() -> list[Processor]:
-    return [structlog.processors.format_exc_info, mask_secrets, structlog.processors.JSONRenderer()]
-
-
-def _stderr_logger(*_: Any) -> structlog.PrintLogger:
-    return structlog.PrintLogger(sys.stderr)
 
 
 def first_line(record: logging.LogRecord) -> bool:

@@ -74,7 +74,6 @@ class Metrics:
         self._request_seconds.labels(route).observe(seconds)
 
     def started(self, call: Call, /) -> None:
-        """Count a question as running."""
         self._running.inc()
 
     def ended(self, call: Call, /) -> None:
@@ -135,7 +134,6 @@ class _Reader(Collector):
         self._read = read
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metric as it is now."""
         return [self._read()]
 
     def describe(self) -> Iterable[Metric]:

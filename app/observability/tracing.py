@@ -75,33 +75,24 @@ class Export(Generic[Item]):
             try:
                 self._send(batch)
             except Exception as error:  # Whatever it is, the next batch may succeed.
-                self._note_failure(batch, error)
-                self._pause()
-            else:
-                self._note_success(batch)
+                with self._changed:
+                    self.dropped += len(batch)
+                if not self._failing and not self._given_up:
+                    log.warning("traces_do_not_arrive", backend=self.backend, error=type(error).__name__)
+                self._failing = True
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closed, timeout=self._pause_s)
+                continue
+            self.sent += len(batch)
+            if self._failing:
+                log.info("traces_arrive_again", backend=self.backend, dropped=self.dropped)
+            self._failing = False
 
     def _next_batch(self) -> list[Item]:
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._closed)
             size = 1 if self._failing else self._batch  # One item shows whether the outage is over.
             return [self._items.popleft() for _ in range(min(size, len(self._items)))]
-
-    def _pause(self) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed, timeout=self._pause_s)
-
-    def _note_failure(self, batch: list[Item], error: Exception) -> None:
-        with self._changed:
-            self.dropped += len(batch)
-        if not self._failing and not self._given_up:
-            log.warning("traces_do_not_arrive", backend=self.backend, error=type(error).__name__)
-        self._failing = True
-
-    def _note_success(self, batch: list[Item]) -> None:
-        self.sent += len(batch)
-        if self._failing:
-            log.info("traces_arrive_again", backend=self.backend, dropped=self.dropped)
-        self._failing = False
 
 
 def close(exports: Iterable[Export[Any]], *, within_s: float) -> None:

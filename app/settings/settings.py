@@ -160,7 +160,6 @@ class Settings(BaseModel):
 
     @property
     def request_timeout_s(self) -> float:
-        """Return how long a whole question may take."""
         return self.llm.timeout_s + BESIDE_MODEL_S
 
 

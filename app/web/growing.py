@@ -25,7 +25,10 @@ def steady(text: str) -> str:
     """Return the words that stay as they are when more come; emphasis and code that have begun are closed."""
     if _in_code_block(text):
         return _HALF_FENCE.sub("\n", text)
-    text = text[: _half_link(text)]
+    line = text.rfind("\n") + 1
+    address = text.rfind("](", line)
+    if address >= 0 and ")" not in text[address:]:  # A link begins whose address has not ended yet.
+        text = text[: max(text.rfind("[", line, address), line)]
     text = text[: _table_row(text)]
     if found := _BARE_SIGN.search(text, _last_block(text)):
         text = text[: found.start()]
@@ -39,15 +42,6 @@ def _in_code_block(text: str) -> bool:
 
 def _last_block(text: str) -> int:
     return text.rfind("\n\n") + 1
-
-
-def _half_link(text: str) -> int:
-    """Return where a link begins whose address has not ended yet, or the end of the text."""
-    line = text.rfind("\n") + 1
-    address = text.rfind("](", line)
-    if address < 0 or ")" in text[address:]:
-        return len(text)
-    return max(text.rfind("[", line, address), line)
 
 
 def _table_row(text: str) -> int:

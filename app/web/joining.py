@@ -30,24 +30,23 @@ def join_modules(sources: Mapping[str, str]) -> str:
 
 
 def join_styles(sources: Sequence[str]) -> str:
-    """Return the style sheets in one, in their order."""
     return _BLANK.sub("", _STYLE_COMMENT.sub("", "\n".join(sources)))
 
 
 def _called(name: str, source: str) -> str:
     """Return a module as a function that is called at once and returns what the module exports."""
     exported = ", ".join(found["name"] for found in _EXPORT.finditer(source))
-    body = _EXPORT.sub("", _IMPORT.sub(_taken, source))
+
+    def taken(found: re.Match[str]) -> str:
+        names = found["whole"] or f"{{{found['names'].replace(' as ', ': ')}}}"
+        return f"const {names} = {_variable(found['module'])};"
+
+    body = _EXPORT.sub("", _IMPORT.sub(taken, source))
     if unknown := _UNKNOWN.search(body):
         msg = f'{name}: {unknown[0]!r} cannot be joined; write `import {{a}} from "./b.js";` or `export function`'
         raise ValueError(msg)
     bare = _BLANK.sub("", _COMMENT.sub("", body))
     return f"const {_variable(name)} = (() => {{\n{bare}return {{ {exported} }};\n}})();\n"
-
-
-def _taken(found: re.Match[str]) -> str:
-    names = found["whole"] or f"{{{found['names'].replace(' as ', ': ')}}}"
-    return f"const {names} = {_variable(found['module'])};"
 
 
 def _variable(module: str) -> str:

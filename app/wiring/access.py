@@ -38,9 +38,11 @@ class Access:
         mode = "api_key" if keys_optional else settings.access.mode
         if mode == "none":
             return None
-        authenticator: Authenticator = (
-            api_keys(settings) if mode == "api_key" else hooks.wing("sessions.plugin:authenticator")(settings, self)
-        )
+        if mode == "api_key":
+            from app.adapters.sessions.identity import ApiKeys
+
+            return ApiKeys(settings.access.api_keys.get_secret_value() if settings.access.api_keys else "")
+        authenticator: Authenticator = hooks.wing("sessions.plugin:authenticator")(settings, self)
         return authenticator
 
     @cached_property
@@ -97,13 +99,6 @@ class Access:
                 await self.authenticator.aclose()
             if redis is not None:
                 await redis.disconnect()
-
-
-def api_keys(settings: Settings) -> Authenticator:
-    """Return what finds callers by the keys of API_KEYS."""
-    from app.adapters.sessions.identity import ApiKeys
-
-    return ApiKeys(settings.access.api_keys.get_secret_value() if settings.access.api_keys else "")
 
 
 def require_authentication(settings: Settings, host: str) -> None:

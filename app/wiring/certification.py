@@ -40,7 +40,6 @@ class HighCertificate(BaseModel):
     made_by: dict[str, str] = Field(description="Index, prompts, settings, confidence model and program.")
 
     def promise(self) -> str:
-        """Return what it promises, in words."""
         return f"at most {self.wrong_at_most:.0%} of such answers are wrong".replace("%", " %")
 
 

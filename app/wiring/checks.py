@@ -17,7 +17,6 @@ from chains.generation.provider import Provider
 
 if TYPE_CHECKING:
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
-    from app.adapters.retrieval import RemoteRetriever
     from app.ledger.passages import Passages
 
 # How long readiness waits for a check.
@@ -58,15 +57,9 @@ def index_check(embeddings: Embeddings, store: "Callable[[], Passages]") -> Chec
     return Check("vector_store", partial(to_thread.run_sync, search), required=True)
 
 
-def retrieval_check(retriever: "RemoteRetriever") -> Check:
-    """Probe the retrieval service."""
-    return Check("retrieval", partial(to_thread.run_sync, retriever.service.check), required=True)
-
-
-def embeddings_check(embeddings: Embeddings) -> Check:
-    """Probe the embedding service."""
-    check = cast("HttpEmbeddings", embeddings).check
-    return Check("embeddings", partial(to_thread.run_sync, check), required=True)
+def service_check(name: str, check: Callable[[], None]) -> Check:
+    """Probe a service without which nothing is found, by a check that blocks."""
+    return Check(name, partial(to_thread.run_sync, check), required=True)
 
 
 def provider_check(provider: Provider, *, model: str | None = None) -> Check:
@@ -90,7 +83,9 @@ def service_checks(
     settings: Settings, embedder: Embeddings, providers: Sequence[tuple[str, Provider]], outbox: Outbox | None
 ) -> list[Check]:
     """Check the embedding service, the language models, and the stores of sessions, caches and events."""
-    checks = [embeddings_check(embedder)] if settings.embedding.provider == "openai-compatible" else []
+    checks = []
+    if settings.embedding.provider == "openai-compatible":
+        checks.append(service_check("embeddings", cast("HttpEmbeddings", embedder).check))
     for name, provider in providers:
         checks.append(provider_check(provider, model=None if name == settings.llm.model else name))
     return checks + backend_checks(settings, outbox)

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,7 +14,6 @@ from langchain_core.embeddings import Embeddings
 from app import hooks
 from app.ledger.copies import Copies
 from app.ledger.index import PassageIndex
-from app.ports import OpenedSource
 from app.settings import Settings
 from app.wiring.chain import suspicious_of
 from app.wiring.ledger import ledger_of
@@ -92,11 +91,10 @@ class Ingestion:
         """
         if not reset:
             bring_index_over(self.settings, self.into)
-        fetched = fetch(self.settings, given, progress)
-        copies = fetched.copies
+        paths, copies = fetch(self.settings, given, progress)
         with self.into.locked():
             report = self.add(
-                fetched.paths,
+                paths,
                 reset=reset,
                 dry_run=dry_run,
                 progress=progress,
@@ -157,36 +155,28 @@ class Ingestion:
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
-@dataclass
-class Fetched:
-    """Local folders and files, and the report on those that were fetched."""
-
-    paths: list[Path] = field(default_factory=list)
-    copies: Mirrored = field(default_factory=Mirrored)
-
-
 def is_address(given: Path | str) -> bool:
     """Return whether a text is an address like s3://bucket rather than a path."""
     return isinstance(given, str) and ADDRESS.match(given) is not None
 
 
-def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress | None") -> Fetched:
-    """Return the paths; for each address, the folder with updated copies of its documents.
+def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress | None") -> tuple[list[Path], Mirrored]:
+    """Return the paths, for each address the folder with updated copies of its documents, and a report on the copies.
 
     Raises:
         IngestionError: an address cannot be read, or another process fetches it.
     """
-    fetched = Fetched()
+    paths, every = list[Path](), Mirrored()
     for one in given:
         if not is_address(one):
-            fetched.paths.append(Path(one))
+            paths.append(Path(one))
             continue
         path, copies = _fetch(settings, str(one), progress)
-        fetched.paths.append(path)
-        fetched.copies.addresses.update(copies.addresses)
-        fetched.copies.problems.extend(copies.problems)
-        fetched.copies.skipped.extend(copies.skipped)
-    return fetched
+        paths.append(path)
+        every.addresses.update(copies.addresses)
+        every.problems.extend(copies.problems)
+        every.skipped.extend(copies.skipped)
+    return paths, every
 
 
 def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
@@ -199,7 +189,7 @@ def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tup
             if not ours:
                 msg = "another process is fetching it"
                 raise IngestionError(msg)
-            source, folder, name = _opened(settings, scheme, address)
+            source, folder, name = hooks.load("sources", scheme)(settings, address, parser(settings).endings)
             incoming = base / "incoming" / key
             copies = mirror(source, base / "files" / folder, Copies(ledger, key), incoming=incoming, progress=progress)
     except IngestionError as error:
@@ -225,8 +215,3 @@ def _checked(address: str) -> tuple[str, str]:
         msg = f"{parts.scheme}:// needs a bucket or a host"
         raise IngestionError(msg)
     return parts.scheme, f"{parts.scheme}://{parts.netloc}{parts.path}"
-
-
-def _opened(settings: Settings, scheme: str, address: str) -> OpenedSource:
-    opened: OpenedSource = hooks.load("sources", scheme)(settings, address, parser(settings).endings)
-    return opened

@@ -61,7 +61,14 @@ def tracing_of(settings: Settings) -> Tracing:
     if settings.langsmith.tracing:
         _trace_to_langsmith(tracing, settings)
     if settings.logs.otlp_endpoint:
-        _trace_to_collector(tracing, settings.logs.otlp_endpoint)
+        from app.adapters.tracing.opentelemetry import CallSpans, Collector
+
+        collector = Collector(settings.logs.otlp_endpoint)
+        spans = Export("opentelemetry", collector.send, waiting=SPANS_WAITING, batch=SPANS_A_BATCH)
+        tracing.exports["opentelemetry"] = spans
+        tracing.observers.append(CallSpans(spans.put))
+        tracing.probes["opentelemetry"] = lambda: collector.send([])
+        tracing.connections.append(collector.close)
     if tracing.exports:
         atexit.register(tracing.close)
     return tracing
@@ -100,17 +107,6 @@ def experiments_of(settings: Settings) -> "Experiments":
         msg = "an experiment sends questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids"
         raise ConfigurationError(msg)
     return Experiments(api_url=settings.langsmith.endpoint, api_key=settings.langsmith.api_key)
-
-
-def _trace_to_collector(tracing: Tracing, endpoint: str) -> None:
-    from app.adapters.tracing.opentelemetry import CallSpans, Collector
-
-    collector = Collector(endpoint)
-    export = Export("opentelemetry", collector.send, waiting=SPANS_WAITING, batch=SPANS_A_BATCH)
-    tracing.exports["opentelemetry"] = export
-    tracing.observers.append(CallSpans(export.put))
-    tracing.probes["opentelemetry"] = lambda: collector.send([])
-    tracing.connections.append(collector.close)
 
 
 def check_outbox(outbox: Outbox) -> None:

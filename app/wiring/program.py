@@ -28,7 +28,6 @@ class Configured(Around):
         self._settings = settings
 
     def __reduce__(self) -> tuple[type["Configured"], tuple[Settings | None]]:
-        """Return what makes it again."""
         return Configured, (self._settings,)
 
 

@@ -19,7 +19,7 @@ from app.settings import Settings
 from app.wiring.access import Access
 from app.wiring.answerer import Answerer, open_answerer
 from app.wiring.chain import redact_of
-from app.wiring.checks import Check, index_check, retrieval_check, service_checks
+from app.wiring.checks import Check, index_check, service_check, service_checks
 from app.wiring.index import Index, Parts, open_index
 from app.wiring.ledger import ledger_of
 from app.wiring.llm import close, offline_model, providers_of
@@ -135,7 +135,7 @@ class Service:
         """Return the readiness checks of everything that the settings and the models built so far depend on."""
         index, answerer, settings = self.index, self.answerer, self.settings
         if answerer.remote is not None:
-            source = retrieval_check(answerer.remote)
+            source = service_check("retrieval", answerer.remote.service.check)
         else:
             source = index_check(index.parts.embeddings or index.embedder, index.current)
         models = {settings.llm.model: answerer.model()} | answerer.models

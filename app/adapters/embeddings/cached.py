@@ -23,15 +23,12 @@ class DelegatingEmbeddings(Embeddings):
         self.embeddings = embeddings
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of the texts."""
         return self.embeddings.embed_documents(texts)
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the text's vector."""
         return self.embeddings.embed_query(text)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Return the text's vector."""
         return await self.embeddings.aembed_query(text)
 
 
@@ -47,11 +44,9 @@ class MemoizedEmbeddings(DelegatingEmbeddings):
         self._lock = threading.Lock()
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the question's vector."""
         return self._find(text) or self._keep(text, self.embeddings.embed_query(text))
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Return the question's vector."""
         return self._find(text) or self._keep(text, await self.embeddings.aembed_query(text))
 
     def _find(self, text: str) -> list[float] | None:
@@ -112,23 +107,13 @@ class DiskCachedEmbeddings(DelegatingEmbeddings):
         """Return the vectors of the texts, in their order."""
         key = hashlib.sha256("\0".join([self._model, *texts]).encode()).hexdigest()
         file = self._folder / f"vectors-{key[:24]}.npy"
-        vectors = _read(file)
-        if vectors is None or len(vectors) != len(texts):
-            vectors = self.embeddings.embed_documents(texts)
-            _write(file, vectors)
+        with suppress(OSError, ValueError, EOFError):
+            vectors: list[list[float]] = np.load(file, allow_pickle=False).tolist()
+            if len(vectors) == len(texts):
+                return vectors
+        vectors = self.embeddings.embed_documents(texts)
+        content = io.BytesIO()
+        np.save(content, np.asarray(vectors, dtype=np.float32))
+        with suppress(OSError):
+            write_atomically(file, content.getvalue())
         return vectors
-
-
-def _read(file: Path) -> list[list[float]] | None:
-    try:
-        vectors: list[list[float]] = np.load(file, allow_pickle=False).tolist()
-    except (OSError, ValueError, EOFError):
-        return None
-    return vectors
-
-
-def _write(file: Path, vectors: list[list[float]]) -> None:
-    content = io.BytesIO()
-    np.save(content, np.asarray(vectors, dtype=np.float32))
-    with suppress(OSError):
-        write_atomically(file, content.getvalue())

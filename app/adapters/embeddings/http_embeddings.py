@@ -64,11 +64,9 @@ class HttpEmbeddings(Embeddings):
         self._dimensions: int | None = None
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of the texts, in their order."""
         return self._embedded(texts, "passage")
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the vector of one text."""
         return self._embedded([text], "query")[0]
 
     def check(self) -> None:

@@ -25,11 +25,9 @@ class TorchEmbeddings(Embeddings):
         self._bound: Embeddings = bound
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of the texts, in their order."""
         return self._embedded(len(texts), lambda: self._bound.embed_documents(texts)) if texts else []
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the text's vector."""
         return self._embedded(1, lambda: self._bound.embed_query(text))
 
     def _embedded(self, texts: int, embed: Callable[[], Vectors]) -> Vectors:

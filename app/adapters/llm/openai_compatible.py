@@ -76,7 +76,11 @@ LIST_TIMEOUT_S: Final = 5.0
 
 
 class FirstListedModel(OpenAICompatibleModel):
-    """The first language model that the server lists, looked up with the first question and then remembered."""
+    """The first model that the server lists and that is not one of embeddings, looked up with the first question.
+
+    Raises:
+        LLMRejectedError: there is none.
+    """
 
     _found: str | None = PrivateAttr(None)
 
@@ -97,7 +101,11 @@ class FirstListedModel(OpenAICompatibleModel):
 
     def _name(self) -> str:
         if self._found is None:
-            self._found = first_model_of(listed_models(self))
+            names = (name for name in listed_models(self) if "embed" not in name.lower())
+            self._found = next(names, None)
+        if self._found is None:
+            msg = "the server lists no language model; load one (for Ollama: `ollama pull NAME`), or set LLM_MODEL"
+            raise LLMRejectedError(msg)
         return self._found
 
 
@@ -117,16 +125,3 @@ def listed_models(model: OpenAICompatibleModel) -> list[str]:
     """
     with map_errors(openai):
         return [one.id for one in model.root_client.models.list(timeout=LIST_TIMEOUT_S)]
-
-
-def first_model_of(names: list[str]) -> str:
-    """Return the first name that is not one of an embedding model.
-
-    Raises:
-        LLMRejectedError: there is none.
-    """
-    for name in names:
-        if "embed" not in name.lower():
-            return name
-    msg = "the server lists no language model; load one (for Ollama: `ollama pull NAME`), or set LLM_MODEL"
-    raise LLMRejectedError(msg)

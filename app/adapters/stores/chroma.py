@@ -203,7 +203,6 @@ class Server:
     timeout_s: float = 10
 
     def __str__(self) -> str:
-        """Return its address."""
         return f"{'https' if self.ssl else 'http'}://{self.host}:{self.port}"
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import NAMESPACE_URL, uuid5
 
 from langsmith import Client, evaluate
 from langsmith.schemas import Dataset, Example, Run
@@ -61,7 +61,8 @@ class Experiments:
             name = self._experiment(found, self._examples(found, questions), asked, score, metadata)
         except (LangSmithError, OSError) as error:  # Those of requests are OSErrors.
             hint = "check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT"
-            msg = f"LangSmith did not take the experiment: {_brief(error)}; {hint}"
+            reason = str(error).partition("\n")[0][:200] or type(error).__name__
+            msg = f"LangSmith did not take the experiment: {reason}; {hint}"
             raise WaypointError(msg) from error
         finally:
             self._client.close()
@@ -71,9 +72,13 @@ class Experiments:
 
     def _examples(self, dataset: Dataset, questions: Sequence[Question]) -> list[Example]:
         """Bring the dataset in line with the questions, and return their examples; others in it are left alone."""
-        wanted = {_example_id(dataset, question): question for question in questions}
+        wanted = {uuid5(NAMESPACE_URL, f"{dataset.id}/{one['metadata']['id']}"): one for one in questions}
         held = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
-        new = [{"id": key, **_created(one)} for key, one in wanted.items() if key not in held]
+        new = [
+            {"id": key, "inputs": one["inputs"], "reference_outputs": one["outputs"], "metadata": one["metadata"]}
+            for key, one in wanted.items()
+            if key not in held
+        ]
         changed = [{"id": key, **one} for key, one in wanted.items() if key in held and _differs(held[key], one)]
         if new:
             self._client.create_examples(dataset_id=dataset.id, examples=new)
@@ -128,19 +133,7 @@ class _Asked:
             raise
 
 
-def _example_id(dataset: Dataset, question: Question) -> UUID:
-    return uuid5(NAMESPACE_URL, f"{dataset.id}/{question['metadata']['id']}")
-
-
-def _created(question: Question) -> dict[str, Any]:
-    return {"inputs": question["inputs"], "reference_outputs": question["outputs"], "metadata": question["metadata"]}
-
-
 def _differs(held: Example, wanted: Question) -> bool:
     known = held.metadata or {}  # LangSmith adds entries of its own.
     metadata = {name: known.get(name) for name in wanted["metadata"]}
     return (held.inputs, held.outputs, metadata) != (wanted["inputs"], wanted["outputs"], wanted["metadata"])
-
-
-def _brief(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200] or type(error).__name__

@@ -109,7 +109,7 @@ class LangSmith:
                 auto_batch_tracing=False,  # Its threads keep the process alive for as long as the backend takes.
                 retry_config=LangSmithRetry(2, connect=0, read=0, backoff_factor=0.5, status_forcelist=RETRIED),
                 tracing_mode="langsmith",
-                tracing_error_callback=self._note,
+                tracing_error_callback=lambda error: setattr(self, "_failure", error),
             )
         except LangSmithError as error:
             msg = f"LangSmith's client cannot be set up: {error}; check the LANGSMITH_ variables"
@@ -117,7 +117,10 @@ class LangSmith:
 
     def callbacks(self, config: RunnableConfig, deliver: Callable[[Trace], None]) -> RunnableConfig:
         """Return the config that traces a call, or nothing where the caller traces it."""
-        if _traced_already(config):
+        given = config.get("callbacks") or []
+        handlers = given if isinstance(given, list) else given.handlers
+        is_traced = any(isinstance(handler, LangChainTracer) for handler in handlers)
+        if is_traced or tracing_v2_callback_var.get() is not None or get_current_run_tree() is not None:
             return {}
         return {"callbacks": [CallTracer(self.client, self.project, deliver)]}
 
@@ -162,11 +165,7 @@ class LangSmith:
         next(self.client.list_projects(limit=1), None)
 
     def close(self) -> None:
-        """Close the connections."""
         self.client.session.close()
-
-    def _note(self, error: Exception) -> None:
-        self._failure = error
 
     def _row(self, run: Run) -> dict[str, Any]:
         row = run.model_dump(exclude=_LINKS, exclude_none=True)
@@ -175,10 +174,3 @@ class LangSmith:
         if self.hides and run.error:
             row["error"] = run.error.partition("(")[0]  # The rest may hold what is to be hidden.
         return row | {"inputs": run.inputs or {}, "outputs": run.outputs}
-
-
-def _traced_already(config: RunnableConfig) -> bool:
-    callbacks = config.get("callbacks") or []
-    handlers = callbacks if isinstance(callbacks, list) else callbacks.handlers
-    traced = any(isinstance(handler, LangChainTracer) for handler in handlers)
-    return traced or tracing_v2_callback_var.get() is not None or get_current_run_tree() is not None

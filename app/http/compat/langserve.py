@@ -24,7 +24,6 @@ class Unconfigurable(RunnableBinding[Any, Any]):  # type: ignore[no-redef]  # Of
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """Return none."""
         return []
 
 

@@ -1,6 +1,6 @@
 """POST /sign-in and /sign-out: the page's cookie; GET /api/me: the caller and its permissions."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
@@ -11,6 +11,7 @@ from app.http.middleware.authentication import COOKIE, EMBED_HEADER, caller_with
 from app.http.policy import Policy, no_question
 
 router = APIRouter(include_in_schema=False)
+OWN: Any = {"key": COOKIE, "httponly": True, "samesite": "strict"}  # No script and no other site has it.
 
 
 class SignInBody(BaseModel):
@@ -45,7 +46,7 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
     await caller_with(authenticator, body.token.strip())
     response = Response(status_code=204)
     secure = request.url.scheme == "https"
-    response.set_cookie(COOKIE, body.token.strip(), httponly=True, samesite="strict", secure=secure)
+    response.set_cookie(value=body.token.strip(), secure=secure, **OWN)
     return response
 
 
@@ -53,7 +54,9 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
 @Policy(access="own_page", questions=no_question)
 def sign_out() -> Response:
     """Remove the cookie. The session itself is ended by the service that began it."""
-    return _without_cookie(Response(status_code=204))
+    response = Response(status_code=204)
+    response.delete_cookie(**OWN)
+    return response
 
 
 @router.get("/api/me")
@@ -62,7 +65,7 @@ def me(request: Request, response: Response) -> Me:
     """Return the caller; an expired cookie is removed."""
     services, identity = request.app.state.services, getattr(request.state, "identity", None)
     if identity is None and COOKIE in request.cookies and EMBED_HEADER not in request.headers:
-        _without_cookie(response)
+        response.delete_cookie(**OWN)
     identity = identity or services.access.anonymous or Identity()
     settings, authenticator = services.settings, services.access.authenticator
     return Me(
@@ -78,8 +81,3 @@ def me(request: Request, response: Response) -> Me:
         model=None if settings.provider == "offline" else settings.llm.model,
         version=request.app.version,
     )
-
-
-def _without_cookie(response: Response) -> Response:
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
-    return response

@@ -1,7 +1,7 @@
 import pytest
 from langchain_core.messages import HumanMessage
 
-from app.adapters.llm.openai_compatible import first_model_of, listed_models, local_model
+from app.adapters.llm.openai_compatible import listed_models, local_model
 from app.wiring.llm import lists_models
 from benchmarks.processes import free_port
 from chains.errors import LLMRejectedError, LLMUnavailableError
@@ -38,9 +38,10 @@ def test_v1_may_be_left_out_of_the_address():
     assert model.openai_api_base == "http://127.0.0.1:9/v1"
 
 
-def test_a_server_without_a_language_model_says_how_to_load_one():
+def test_a_server_without_a_language_model_says_how_to_load_one(groq):
+    groq.models = NAMES[:1]
     with pytest.raises(LLMRejectedError, match="ollama pull"):
-        first_model_of(NAMES[:1])
+        local_model(base_url=f"{groq.url}/openai/v1", model=None).invoke("Rate?")
 
 
 def test_a_server_that_is_not_there_is_unavailable():
