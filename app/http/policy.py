@@ -94,7 +94,8 @@ class Policies:
         for methods, policy in at_path:
             if not methods or method in methods:
                 return policy
-        alike = [policy for methods, policy in at_path if any(_is_safe(other) is _is_safe(method) for other in methods)]
+        reads = method in SAFE_METHODS
+        alike = [policy for methods, policy in at_path if any((other in SAFE_METHODS) is reads for other in methods)]
         return next(iter(alike or [policy for _, policy in at_path]), None)
 
     def methods(self, path: str) -> list[str]:
@@ -102,10 +103,6 @@ class Policies:
 
 
 DEFAULT = Policy()
-
-
-def _is_safe(method: str) -> bool:
-    return method in SAFE_METHODS
 
 
 def _folder(path: str) -> str:

@@ -25,7 +25,14 @@ class CallLog:
 
     def ended(self, call: Call, /) -> None:
         """Log the outcome of the answer, or that the call `failed` or its client `left`."""
-        level, outcome = ("info", _answered(call.answer)) if call.answer else _unanswered(call.error)
+        level = "info"
+        if call.answer:
+            outcome = _answered(call.answer)
+        elif isinstance(call.error, LEFT):
+            outcome = {"outcome": "left"}
+        else:
+            stage = call.error.stage if isinstance(call.error, WaypointError) else None
+            level, outcome = "warning", {"outcome": "failed", "error": type(call.error).__name__, "stage": stage}
         fields = {
             "question": named(call.question.get("question"), plain=self.questions),
             "streamed": call.streamed,
@@ -54,10 +61,3 @@ def _answered(answer: Answer) -> dict[str, Any]:
         "tokens": metadata.get("usage"),
         **{name: metadata.get(name) for name in ("model", "cache", "finish_reason", "trace_id")},
     }
-
-
-def _unanswered(error: BaseException | None) -> tuple[str, dict[str, Any]]:
-    if isinstance(error, LEFT):
-        return "info", {"outcome": "left"}
-    stage = error.stage if isinstance(error, WaypointError) else None
-    return "warning", {"outcome": "failed", "error": type(error).__name__, "stage": stage}

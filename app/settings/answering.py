@@ -126,21 +126,17 @@ class LLMSettings(Group):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        reason = self._lacks() or self._wrong_window()
-        if reason:
+        if reason := self._contradiction():
             raise ValueError(reason)
         return self
 
-    def _lacks(self) -> str | None:
+    def _contradiction(self) -> str | None:
         if self.chosen == "groq" and self.api_key is None:
             return "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
         if self.chosen == "openai-compatible" and self.base_url is None:
             return "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
         if self.provider == "openrouter" and not (self.openrouter_api_key or self.api_key):
             return "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
-        return None
-
-    def _wrong_window(self) -> str | None:
         windows = self.context_tokens.split(",")
         if self.max_tokens >= min(int(window.rpartition("=")[2]) for window in windows):
             return f"LLM_MAX_TOKENS ({self.max_tokens}) must be smaller than LLM_CONTEXT_TOKENS"

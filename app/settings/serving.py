@@ -26,11 +26,6 @@ def _either_prefix(*names: str) -> AliasChoices:
     return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
 
 
-def _cache_backend(value: Any) -> Any:
-    """Return where shared caches are: in Redis before there was a ledger."""
-    return "ledger" if value == "redis" else value
-
-
 class CacheSettings(Group):
     """What is cached."""
 
@@ -41,9 +36,10 @@ class CacheSettings(Group):
     retrieval: Flag = Field(True, description="Whether retrieved passages are cached")
     llm: Flag = Field(True, description="Whether answers are cached")
     ttl: Positive = Field(3600, description="Lifetime of a cache entry in seconds")
-    backend: Annotated[Literal["memory", "ledger"], BeforeValidator(_cache_backend)] = Field(
-        "memory", description="memory: one cache per process; ledger: shared"
-    )
+    # Shared caches were in Redis before there was a ledger.
+    backend: Annotated[
+        Literal["memory", "ledger"], BeforeValidator(lambda value: "ledger" if value == "redis" else value)
+    ] = Field("memory", description="memory: one cache per process; ledger: shared")
 
 
 class RedisSettings(Group):

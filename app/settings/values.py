@@ -39,11 +39,6 @@ def _reformulation(value: object) -> object:
     return "always" if _BOOLEANS[text] else "off"
 
 
-def _log_level(value: object) -> object:
-    level = value.strip().lower() if isinstance(value, str) else value
-    return "warning" if level == "warn" else level
-
-
 def _web_address(url: str) -> str:
     if not _is_address(url, ("http", "https")):
         msg = "must be an address like https://host or http://host:8080/path"
@@ -141,7 +136,10 @@ ConfidenceName = Annotated[str, _part("confidence")]
 JsonObject = Annotated[dict[str, Any], NoDecode, BeforeValidator(_json_object)]
 Flag = Annotated[bool, BeforeValidator(_boolean)]
 Reformulation = Annotated[Literal["auto", "always", "off"], BeforeValidator(_reformulation)]
-LogLevel = Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_log_level)]
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    BeforeValidator(lambda level: "warning" if str(level).strip().lower() == "warn" else level),
+]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]

@@ -48,18 +48,14 @@ def _our_error(vendor: ModuleType, error: Exception) -> LLMError:
         return LLMTimeoutError(TIMED_OUT)
     if isinstance(error, vendor.APIResponseValidationError):
         return LLMReplyError(UNREADABLE)
-    if any(isinstance(cause, httpx.DecodingError) for cause in _causes(error)):
-        return LLMReplyError(UNREADABLE)
+    cause: BaseException | None = error
+    while cause is not None:  # Client libraries and LangChain wrap errors in their own.
+        if isinstance(cause, httpx.DecodingError):
+            return LLMReplyError(UNREADABLE)
+        cause = cause.__cause__
     if isinstance(error, (vendor.APIConnectionError, httpx.RequestError)):
         return LLMUnavailableError(UNREACHABLE)
     return LLMUnavailableError("the language model failed in the middle of its reply; try again")
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error and its causes: client libraries and LangChain wrap errors in their own."""
-    while error is not None:
-        yield error
-        error = error.__cause__
 
 
 def status_error(response: httpx.Response) -> LLMError:

@@ -1,8 +1,7 @@
 """Send a span for each call and each stage to an OpenTelemetry collector, by OTLP over HTTP."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 from uuid import UUID
@@ -12,7 +11,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
+from opentelemetry.trace import Status, StatusCode, set_span_in_context
 
 from chains.errors import WaypointError
 from chains.observers import LEFT, Call
@@ -32,7 +31,10 @@ class CallSpans:
     """
 
     def __init__(self, deliver: Callable[[ReadableSpan], None]) -> None:
-        provider = TracerProvider(resource=_resource(), shutdown_on_exit=False, id_generator=_AnswersIds())
+        resource = Resource.create()  # What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say.
+        if str(resource.attributes.get(SERVICE_NAME)).startswith("unknown_service"):
+            resource = resource.merge(Resource({SERVICE_NAME: SERVICE}))
+        provider = TracerProvider(resource=resource, shutdown_on_exit=False, id_generator=_AnswersIds())
         provider.add_span_processor(_Deliver(deliver))
         self._tracer = provider.get_tracer("waypoint")
 
@@ -43,26 +45,19 @@ class CallSpans:
         """Make the spans."""
         ended = time.time_ns()
         started = ended - int(call.seconds * 1e9)
-        with _of_trace(call.answer):
+        token = _trace_id.set(_metadata(call.answer).get("trace_id"))
+        try:
             root = self._tracer.start_span("cited_answer", start_time=started, attributes=_attributes(call))
-        self._stages(root, started, call.answer)
-        if call.error is not None and not isinstance(call.error, LEFT):
-            root.set_status(Status(StatusCode.ERROR, type(call.error).__name__))
-        root.end(ended)
-
-    def _stages(self, root: Span, started: int, answer: Answer | None) -> None:
+        finally:
+            _trace_id.reset(token)
         context = set_span_in_context(root)
-        for stage, lap_ms in _metadata(answer).get("timings_ms", {}).items():
+        for stage, lap_ms in _metadata(call.answer).get("timings_ms", {}).items():
             span = self._tracer.start_span(stage, context=context, start_time=started)
             started += int(lap_ms * 1e6)
             span.end(started)
-
-
-def _resource() -> Resource:
-    """Return what OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say, under our own name where they say none."""
-    found = Resource.create()
-    named = not str(found.attributes.get(SERVICE_NAME)).startswith("unknown_service")
-    return found if named else found.merge(Resource({SERVICE_NAME: SERVICE}))
+        if call.error is not None and not isinstance(call.error, LEFT):
+            root.set_status(Status(StatusCode.ERROR, type(call.error).__name__))
+        root.end(ended)
 
 
 class Collector:
@@ -102,15 +97,6 @@ class _AnswersIds(RandomIdGenerator):
     def generate_trace_id(self) -> int:
         trace_id = _trace_id.get()
         return UUID(trace_id).int if trace_id else super().generate_trace_id()
-
-
-@contextmanager
-def _of_trace(answer: Answer | None) -> Iterator[None]:
-    token = _trace_id.set(_metadata(answer).get("trace_id"))
-    try:
-        yield
-    finally:
-        _trace_id.reset(token)
 
 
 def _attributes(call: Call) -> dict[str, Any]:

@@ -146,7 +146,6 @@ class OneProcess(Server):
         self._on_started = on_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start the application, listen, and say so."""
         await super().startup(sockets)
         self._on_started()
 
@@ -174,11 +173,8 @@ class Workers(Multiprocess):
             while child.process.is_alive():
                 child.process.join(0.1)
                 if self.signal_queue:
-                    self._stop_at_once()
+                    for other in self.processes:
+                        other.process.kill()
+                    os._exit(128 + self.signal_queue[0])
         if any(child.exitcode == STARTUP_FAILURE for child in self.processes):
             sys.exit(STARTUP_FAILURE)
-
-    def _stop_at_once(self) -> None:
-        for child in self.processes:
-            child.process.kill()
-        os._exit(128 + self.signal_queue[0])
