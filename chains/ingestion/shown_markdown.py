@@ -31,7 +31,7 @@ def shown_markdown(text: str) -> tuple[str, tuple[str, ...]]:
         if part["table"]:
             return _table(words)
         if part["remark"]:
-            return (f"**{part['name'].strip()}**" if part["name"].strip() else "").ljust(len(words), _HIDDEN)
+            return (f"{part['name'].strip()}:" if part["name"].strip() else "").ljust(len(words), _HIDDEN)
         is_first = not text[: part.start()].strip()
         decides = part["comment"] and (audiences_in(words) or (is_first and mark_in(words)))  # Who may read the text.
         if not (part["comment"] or part["struck"]) or decides:
