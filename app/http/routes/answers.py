@@ -64,7 +64,7 @@ def _model(name: str, record: Any, **replaced: Any) -> Any:
         origin: Any = get_origin(hint)
         is_optional = origin is NotRequired
         type_ = _with_models(get_args(hint)[0] if is_optional else hint)
-        fields[field] = replaced.get(field, (type_, None if is_optional else ...))
+        fields[field] = replaced.get(field, (type_ | None, None) if is_optional else (type_, ...))
     given: Any = {field: value for field, value in fields.items() if value is not None}
     _MODELS[record] = create_model(name, __base__=_Camel, __doc__=record.__doc__.partition("\n")[0], **given)
     return _MODELS[record]
