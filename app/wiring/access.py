@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from app import hooks
 from app.adapters.sessions.identity import Authenticator, Identity, Scope
-from app.settings import Settings
+from app.settings import Settings, unused_variables
 from chains.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ class Access:
             return None
         scopes = {Scope.ASK, Scope.FEEDBACK}
         if not settings.access.allow_anonymous:
+            if "ANONYMOUS_AUDIENCE" in unused_variables():  # It hid internal documents.
+                msg = (
+                    "ANONYMOUS_AUDIENCE is gone: set ALLOW_ANONYMOUS=true, with which callers without a key see public "
+                    "documents alone, or remove it, to show them all documents"
+                )
+                raise ConfigurationError(msg)
             scopes |= {Scope.INTERNAL, Scope.METRICS, Scope.INGEST}
         return Identity(scopes=frozenset(scopes))
 

@@ -10,7 +10,10 @@ from redis import Redis
 
 from app.http.policy import Policies
 from app.http.server import create_app
+from app.settings import load_settings
 from app.wiring import open_service
+from app.wiring.access import Access
+from chains.errors import ConfigurationError
 from tests.access import ASKED, POSTED, bearer, key_entry, open_redis, serving, settings_over, sources_shown
 from tests.fakes import FakeGroq
 
@@ -253,3 +256,10 @@ def test_serving_strangers_without_authentication_is_refused_with_the_reason(way
     assert code == 2
     assert "AUTH_MODE" in told
     assert "ALLOW_ANONYMOUS" in told
+
+
+def test_a_deployment_that_hid_internal_documents_from_strangers_starts_only_where_it_still_does(monkeypatch):
+    monkeypatch.setenv("ANONYMOUS_AUDIENCE", "public")
+    with pytest.raises(ConfigurationError, match="ALLOW_ANONYMOUS=true"):
+        _ = Access(load_settings(_env_file=None)).anonymous
+    assert Access(load_settings(_env_file=None, allow_anonymous=True)).anonymous is not None
