@@ -191,7 +191,7 @@ def _in_another_column(
 
 REACH: Final = 4  # Words after a negation that may hold what it denies, and words before it that may open a condition.
 
-_NEGATIONS: Final = word_set("not no never without neither nor cannot none")
+_NEGATIONS: Final = word_set("not no never without neither nor cannot none nobody nothing nowhere")
 _CONTRACTIONS: Final = ("n't", "n’t")
 # A limit denies nothing: "not more than 5 days", "not only", "no later than", "not until".
 _LIMITS: Final = word_set("more less fewer later earlier sooner than only just until unless before after yet")

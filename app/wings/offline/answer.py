@@ -112,7 +112,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     word = verdict(first, evidence) if is_sure and not sides and not VERDICT.match(quoted) else ""
     if word and {verdict(one, evidence) for one in close} <= {word, ""}:
         opening = quoted.partition(" ")[0]
-        is_name = any(token.weight for token in tokens(opening)) or opening == "I"
+        is_name = any(token.weight and not is_negation(token) for token in tokens(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
     return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure)
 

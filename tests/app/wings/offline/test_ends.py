@@ -130,12 +130,13 @@ def test_the_verdict_on_another_question_is_not_taken_for_this_one():
         ("May guests smoke on the terrace?", "Guests may not smoke on the terrace.", "No, "),
         ("Can guests check in without a passport?", "A passport is required to check in all guests.", "No, "),
         ("May guests smoke on the terrace?", "Guests may smoke on the terrace if it is not raining.", ""),
+        ("May guests smoke on the terrace?", "Nobody may smoke on the terrace.", "No, "),
         ("Is a permit required for a terrace?", "A permit is not required for a terrace.", "No, "),
     ],
 )
 def test_yes_or_no_is_said_where_question_and_statement_leave_no_doubt(question, statement, said):
     answer = ask(question, f"[House Rules > Guests]\n{statement}", scores=NEAR)
-    assert answer.replace(f"{said}a ", f"{said}A ").startswith(f"{said}{statement}")
+    assert answer.casefold().startswith(f"{said}{statement}".casefold())
 
 
 def test_passages_that_agree_make_each_other_likelier():
