@@ -26,8 +26,9 @@ def score_confidence(state: Cited) -> Confidence:
     unknown = chunks > 0 and not scores
     support = [citation["support"] for citation in state["citations"] if citation["matched"]]
     matched = len(support)
-    half_of_support = 0.5 * supported_share(state) * sum(support) / max(1, matched)
-    average = half_of_support if unknown else sum(scores) / max(1, len(scores))
+    average = sum(scores) / max(1, len(scores))
+    if unknown:
+        average = 0.5 * supported_share(state) * sum(support) / max(1, matched)
     factors = {"chunks": float(chunks), "matched_citations": float(matched)}
     if not unknown:
         factors["average_score"] = round(average, 4)

@@ -84,7 +84,7 @@ def test_a_link_that_no_file_can_have_leads_nowhere(waypoint, folder, target):
 
 def test_an_answer_that_cannot_be_logged_costs_the_log_alone(monkeypatch, folder):
     monkeypatch.setenv("ANSWER_LOG", "true")
-    monkeypatch.setattr(answer_log, "_proof", fail)
+    monkeypatch.setattr(answer_log, "certificate", fail)
     services = open_service(load_settings(_env_file=None, llm_provider="offline", min_chunks=0), serving=False)
     services.index.ingest([folder])
     log, before = answer_log.answer_log(services.index), counts["answer_log"]

@@ -81,11 +81,12 @@ def test_a_document_behind_others_is_outranked_and_the_change_brings_it_back(ser
 
 
 def test_a_document_below_the_threshold_is_named_with_the_threshold_that_keeps_it(services):
-    reason = why(RATE, "gst.md", changed(services, relevance_threshold=0.99))
+    question = RATE.replace("rate", "present rate")  # A passage with all words of a question needs no likeness.
+    reason = why(question, "gst.md", changed(services, relevance_threshold=0.99))
     wanted = float(reason.change.partition("RELEVANCE_THRESHOLD=")[2].partition(",")[0])
 
     assert reason.place == "threshold"
-    assert why(RATE, "gst.md", changed(services, relevance_threshold=wanted)).place == "cited"
+    assert why(question, "gst.md", changed(services, relevance_threshold=wanted)).place == "cited"
 
 
 def test_a_document_that_does_not_fit_into_the_prompt_is_cut(services):
