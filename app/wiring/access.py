@@ -58,10 +58,7 @@ class Access:
         scopes = {Scope.ASK, Scope.FEEDBACK}
         if not settings.access.allow_anonymous:
             if "ANONYMOUS_AUDIENCE" in unused_variables():  # It hid internal documents.
-                msg = (
-                    "ANONYMOUS_AUDIENCE is gone: set ALLOW_ANONYMOUS=true, with which callers without a key see public "
-                    "documents alone, or remove it, to show them all documents"
-                )
+                msg = "ANONYMOUS_AUDIENCE is gone: set ALLOW_ANONYMOUS=true (public documents only), or remove it"
                 raise ConfigurationError(msg)
             scopes |= {Scope.INTERNAL, Scope.METRICS, Scope.INGEST}
         return Identity(scopes=frozenset(scopes))
