@@ -132,7 +132,7 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         limits = _ReplyLimits(request)
-        pool = next((one for one in self._pools if one.busy < POOL_SIZE and not one.cancelled), None)
+        pool = next((pool for pool in self._pools if pool.busy < POOL_SIZE and not pool.cancelled), None)
         if pool is None:
             self._pools.append(pool := _Pool(self._ssl))
         pool.busy += 1

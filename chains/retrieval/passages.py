@@ -146,11 +146,11 @@ class Retrieve(Runnable[Searching, SearchResult]):
         return self._result(input, documents, await self._search.ainvoke(below, config) if below else [])
 
     def _result(self, state: Searching, found: list[Passage], nearest: list[Passage]) -> SearchResult:
-        wanted = {word.key for word in tokens(query_of(state)) if word.weight >= INFLECTED_WEIGHT}
+        wanted = {word.key for word in tokens(query_of(state)) if word.weight >= INFLECTED_WEIGHT} if nearest else set()
         if len(wanted) > 1 and state.get("threshold") in {None, self._threshold}:
             texts = (f"{one['content']}\n{one['metadata'].get('title')}" for one in nearest)
             held = [wanted <= {word.key for word in tokens(text)} for text in texts]
-            found = found or [one for one, is_held in zip(nearest, held, strict=True) if is_held]
+            found = [one for one, is_held in zip(nearest, held, strict=True) if is_held]
         return SearchResult(documents=found, nearest=nearest)
 
     def _below(self, state: Searching, found: list[Passage]) -> Searching | None:

@@ -72,7 +72,9 @@ class Experiments:
 
     def _examples(self, dataset: Dataset, questions: Sequence[Question]) -> list[Example]:
         """Bring the dataset in line with the questions, and return their examples; others in it are left alone."""
-        wanted = {uuid5(NAMESPACE_URL, f"{dataset.id}/{one['metadata']['id']}"): one for one in questions}
+        wanted = {
+            uuid5(NAMESPACE_URL, f"{dataset.id}/{question['metadata']['id']}"): question for question in questions
+        }
         held = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
         new = [
             {"id": key, "inputs": one["inputs"], "reference_outputs": one["outputs"], "metadata": one["metadata"]}

@@ -64,7 +64,7 @@ class CallTracer(LangChainTracer):
         """Deliver the runs: this one, which has ended, is their root."""
         runs, self._runs = self._runs, []
         _describe(run)
-        if run.outputs and any(one.run_type == "retriever" for one in runs):
+        if run.outputs and any(child.run_type == "retriever" for child in runs):
             run.outputs = brief(run.outputs)
         self._deliver(runs)
 

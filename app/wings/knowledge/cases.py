@@ -138,8 +138,8 @@ def _is_said(text: str, said: str) -> bool:
 
 def _cited(answer: Answer) -> Iterator[Sequence[str]]:
     """Yield the names of each cited document: its id, title and file."""
-    held: list[Mapping[str, Any]] = [one["metadata"] for one in answer["documents"]]
-    files = {one.get("doc_id"): str(one["file_path"]) for one in reversed(held) if one.get("file_path")}
+    sources: list[Mapping[str, Any]] = [passage["metadata"] for passage in answer["documents"]]
+    files = {source.get("doc_id"): str(source["file_path"]) for source in reversed(sources) if source.get("file_path")}
     for citation in answer["citations"]:
         if citation["matched"]:
             yield citation["doc_id"] or "", citation["title"], *filter(None, [files.get(citation["doc_id"])])

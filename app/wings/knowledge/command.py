@@ -117,8 +117,8 @@ def recall(
         raise ConfigurationError(msg)
     store = open_answers(services.settings)
     check(store, services.index.current())
-    found = recalled(store, services.index.current(), limit=limit)
-    entries = [one.entry() | (_again(one.answer, services) if ask else {}) for one in found]
+    answers = recalled(store, services.index.current(), limit=limit)
+    entries = [answer.entry() | (_again(answer.answer, services) if ask else {}) for answer in answers]
     number = count_recalled(store)
     if json:
         show(as_json({"days": store.days, "recalled": number, "answers": entries}))

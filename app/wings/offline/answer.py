@@ -170,9 +170,7 @@ def _items(one: Candidate, evidence: Evidence) -> list[str]:
     """Return the statement, or with it the rest of its list, or the rows of its table that say as much."""
     wants, kind = evidence.question.wants, one.statement.kind
     items = [other.said for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
-    is_under = (
-        bool(one.statement.above) and not evidence.matcher.rows([one.text]).any()
-    )  # Only what stands above is asked.
+    is_under = one.statement.above and not evidence.matcher.rows([one.text]).any()  # Its heading alone is asked for.
     if kind == "item" and (wants & LISTED or is_under):
         return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
     if kind == "row" and "list" in wants:

@@ -113,13 +113,14 @@ class Evidence:
         other_rows, ranges = self._compare_rows()
         figures = np.array([term.word[0].isdigit() for term in question.terms], dtype=bool)
         self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
+        new = self._new_terms()
         self.contradicted = [
             is_other
             or bool(fit < 0)
             or is_worked(one.statement, entries[one.entry].section)
             or self._is_of_another(one)
             or self._only_names(one.statement)
-            or self._is_before(one)
+            or bool(new and one.strengths[new].max() < HEADER)  # It speaks of what was asked before: the other shift.
             or not self._stands_on(one)
             for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
@@ -160,14 +161,12 @@ class Evidence:
         """Return whether a statement, or what stands over it, names a country."""
         return names_country(f"{self.entries[one.entry].header} {one.statement.announced} {one.text}")
 
-    def _is_before(self, one: Candidate) -> bool:
-        """Return whether a statement speaks of what was asked before, and another of what is new: the other shift."""
-        before = [
-            row for row, term in enumerate(self.question.terms) if term.carries and row not in self.question.fresh
-        ]
-        joined = self.placed[(self.placed[:, before] >= HEADER).any(axis=1)] if before else self.placed
-        new = [row for row in self.question.fresh if joined[:, row].max(initial=0.0) >= 1.0]
-        return bool(new) and bool(one.strengths[new].max() < HEADER)
+    def _new_terms(self) -> list[int]:
+        """Return the terms that a follow-up names anew, and that a statement on what was asked before holds as well."""
+        fresh = self.question.fresh
+        before = [row for row, term in enumerate(self.question.terms) if term.carries and row not in fresh]
+        joined = self.placed[(self.placed[:, before] >= HEADER).any(axis=1)] if fresh and before else self.placed
+        return [row for row in fresh if joined[:, row].max(initial=0.0) >= 1.0]
 
     def _only_names(self, one: Statement) -> bool:
         """Return whether an item only names something, below words that the question does not ask about."""
@@ -281,7 +280,7 @@ class Evidence:
 
     def _compare_rows(self) -> tuple[list[bool], Matrix]:
         """Return which rows are others than the question names, and how their ranges fit its figures."""
-        others, ranges = [False] * len(self.statements), np.zeros(len(self.statements))
+        others, ranges = np.zeros(len(self.statements), dtype=bool), np.zeros(len(self.statements))
         tables: dict[tuple[int, int], list[int]] = {}
         for place, one in enumerate(self.statements):
             if one.statement.kind == "row":
@@ -293,18 +292,18 @@ class Evidence:
             ranges[places] = [
                 float(row is reached) or fit or other for row, (fit, other) in zip(rows, found, strict=True)
             ]
-            for at, is_other in zip(places, self._other_rows(rows, self._alone[places]), strict=True):
-                others[at] = bool(is_other)
-        return others, ranges
+            others[places] = (
+                self._other_rows(rows, self._alone[places]) if reached is None else [row is not reached for row in rows]
+            )
+        return others.tolist(), ranges
 
     def _other_rows(self, rows: Sequence[Statement], alone: Matrix) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         """Return for each row of a table whether the question names another one.
 
         It does by the words of the first cell that tell rows apart, where some row holds more of them; where first
         cells repeat, also by a whole other cell: "frozen goods in Northland" is no row of Northland that is not frozen.
+        Words that a follow-up replaces ("and the early one?") count no more, here and in all that is measured.
         """
-        if (reached := crossed(rows, self.question.text)) is not None:
-            return np.array([row is not reached for row in rows])
         weights, named = self.weights, np.array([term.carries or term.fixed for term in self.question.terms])
         keys = [f"{row.group} {row.cells[0].text}" for row in rows]
         held, columns = self.matcher.rows(keys), self.matcher.rows([" ".join(rows[0].columns)])[0]
@@ -313,7 +312,7 @@ class Evidence:
         asks = np.array([term.asks for term in self.question.terms])
         tells = ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
         if (new := [row for row in self.question.fresh if tells[row]]) and is_exact[new].any():
-            replaced = [row for row in np.flatnonzero(tells) if row not in new]  # "and the early one?"
+            replaced = [row for row in np.flatnonzero(tells) if row not in new]
             tells[replaced], weights[replaced] = False, 0.0
         telling = np.where(holds, held, 0.0).max(axis=0) * tells
         lacked = np.maximum(0.0, telling - alone) @ weights
