@@ -6,7 +6,7 @@ import secrets
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass, fields
 from typing import Any, NamedTuple
 
@@ -113,8 +113,6 @@ SELECT statements.doc_id, count(DISTINCT citations.answer) FROM statements
 JOIN citations ON citations.statement = statements.id GROUP BY statements.doc_id
 """
 DROP_UNCITED = "DELETE FROM statements WHERE NOT EXISTS (SELECT 1 FROM citations WHERE statement = statements.id)"
-# Else PostgreSQL might delete a statement that nothing cites while an answer comes to.
-ALONE = "SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.answers'))"
 MAKE_KEY = "INSERT INTO facts (name, value) VALUES ('asker_key', :value) ON CONFLICT DO NOTHING"
 
 
@@ -220,13 +218,9 @@ class AnswerStore:
         """The time from which on answers are kept."""
         return self.now() - self.days * DAY_S
 
-    @contextmanager
-    def changing(self) -> Iterator[Connection]:
-        """Change answers and statements, one change at a time."""
-        with self.database.changing() as connection:
-            if self.database.dialect == "postgresql":
-                connection.exec_driver_sql(ALONE)
-            yield connection
+    def changing(self) -> AbstractContextManager[Connection]:
+        """Change answers and statements, one at a time: else a statement might go while an answer comes to cite it."""
+        return self.database.changing(alone="answers")
 
     def _rows(self, where: str, limit: int, **values: Any) -> list[Any]:
         with self.database.reading() as connection:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -17,6 +17,7 @@ Dialect = Literal["sqlite", "postgresql"]
 STATE = """
 INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
+ALONE = text("SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.' || :name))")
 
 
 class Database(ABC):
@@ -59,9 +60,14 @@ class Database(ABC):
             yield connection
 
     @contextmanager
-    def changing(self) -> Iterator[Connection]:
-        """Make all that the body writes one change: readers see all of it or nothing. Inside another, a part of it."""
+    def changing(self, alone: str = "") -> Iterator[Connection]:
+        """Make all that the body writes one change: readers see all of it or nothing. Inside another, a part of it.
+
+        No two changes under one name, `alone`, run at the same time.
+        """
         with self._transaction(writes=True) as connection:
+            if alone and self.dialect == "postgresql":  # SQLite has one at a time.
+                connection.execute(ALONE, {"name": alone})
             yield connection
 
     def rows(self, statement: str, **values: Any) -> Sequence[Any]:

@@ -61,7 +61,7 @@ class Conversations:
         rows = [key | turn._asdict() | {"at": self._now()} for turn in turns]
 
         def add() -> None:
-            with self._database.changing() as connection:
+            with self._database.changing(alone=key["session"]) as connection:
                 connection.execute(EXPIRE, {"since": self._now() - self._ttl_s})
                 is_new = not self._read(connection, key)
                 connection.execute(ADD, rows)
