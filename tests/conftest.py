@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import certifi
 import numpy as np
@@ -179,21 +178,8 @@ def postgres_server() -> Iterator[postgres.Server]:
         yield server
 
 
-@pytest.fixture(scope="session")
-def database_url(postgres_server: postgres.Server) -> Iterator[str]:
-    """A database on it, for tests that have collections of their own: to make one takes half a second."""
-    with postgres_server.database() as url:
-        yield url
-
-
 @pytest.fixture
-def empty_database_url(postgres_server: postgres.Server) -> Iterator[str]:
+def database_url(postgres_server: postgres.Server) -> Iterator[str]:
     """A database of the test's own."""
     with postgres_server.database() as url:
         yield url
-
-
-@pytest.fixture
-def collection() -> str:
-    """The name of a collection of the test's own."""
-    return f"test_{uuid4().hex}"

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import psycopg
+import pytest
 from psycopg import sql
 
 PASSWORD = "s3cret"  # noqa: S105 - It opens a server of the tests only.
@@ -84,6 +85,16 @@ def server(settings: str = FAST) -> Iterator[Server]:
             made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def database_for(request: pytest.FixtureRequest, *, wanted: bool) -> Iterator[str | None]:
+    """Make a database for a fixture of any scope where one is wanted; give its address, else None."""
+    if not wanted:
+        yield None
+        return
+    with request.getfixturevalue("postgres_server").database() as url:
+        yield url
 
 
 def is_installed() -> bool:

@@ -61,13 +61,13 @@ def test_a_copied_file_of_the_memory_store_answers(corpus, tmp_path):
 
 
 @pytest.mark.service
-def test_a_dump_of_postgres_restores_what_was_lost(corpus, tmp_path, empty_database_url):
-    settings = {"vector_store_type": "postgres", "database_url": empty_database_url}
+def test_a_dump_of_postgres_restores_what_was_lost(corpus, tmp_path, database_url):
+    settings = {"vector_store_type": "postgres", "database_url": database_url}
     services(**settings).index.ingest([corpus])
-    run(written("pg_dump"), tmp_path, empty_database_url)
-    with psycopg.connect(empty_database_url) as connection:
+    run(written("pg_dump"), tmp_path, database_url)
+    with psycopg.connect(database_url) as connection:
         connection.execute("DROP SCHEMA waypoint_waypoint_kb CASCADE")
-    run(written("pg_restore"), tmp_path, empty_database_url)
+    run(written("pg_restore"), tmp_path, database_url)
 
     assert answers(**settings)
 

@@ -96,7 +96,7 @@ def test_a_killed_run_leaves_the_old_index_or_the_new_one_whole(
 ):
     settings: dict[str, Any] = {}
     if dialect == "postgresql":
-        settings = {"vector_store_type": "postgres", "database_url": request.getfixturevalue("empty_database_url")}
+        settings = {"vector_store_type": "postgres", "database_url": request.getfixturevalue("database_url")}
     corpus = tmp_path / "corpus"
     write_corpus(corpus, *BEFORE)
     start(ingest, tmp_path, corpus, **settings).join()

@@ -38,6 +38,7 @@ from chains.generation.degraded import UndegradedCache
 from chains.generation.resilient import ResilientChatModel
 from tests.chains.gst import Shelf, gst_chain
 from tests.fakes import MODEL, FakeGroq, Reply, WordEmbeddings, fake_groq
+from tests.postgres import database_for
 from tests.remote import services_over
 
 
@@ -131,17 +132,16 @@ class Undegraded:
 
 
 @pytest.fixture(scope="class")
-def _searched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _searched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Open the index that the class names, over four short documents."""
     folder = tmp_path_factory.mktemp("searched")
     for number in range(4):
         (folder / f"rates{number}.md").write_text(f"# Rates {number}\n\nThe rate of GST in country {number} is 9 %.")
     chosen = {"vector_store_type": "memory", "chroma_path": folder / "index", "llm_provider": "offline"}
-    chosen |= request.cls.settings
-    if request.cls.postgres:
-        chosen["database_url"] = request.getfixturevalue("database_url")
-    request.cls.service = services_over(folder, **chosen)
-    request.cls.service.index.ingest([folder])
+    with database_for(request, wanted=request.cls.postgres) as url:
+        request.cls.service = services_over(folder, database_url=url, **chosen | request.cls.settings)
+        request.cls.service.index.ingest([folder])
+        yield
 
 
 @pytest.mark.usefixtures("_searched")

@@ -10,7 +10,7 @@ from app.ledger.database import Database
 @pytest.fixture(params=["sqlite", "postgresql"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
     """Return the address of an empty database; None for a file."""
-    return request.getfixturevalue("empty_database_url") if request.param == "postgresql" else None
+    return request.getfixturevalue("database_url") if request.param == "postgresql" else None
 
 
 @pytest.fixture

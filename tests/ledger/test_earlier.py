@@ -121,8 +121,8 @@ INSERT INTO waypoint.conversations VALUES
 """
 
 
-async def test_the_tables_of_before_in_postgres_are_moved_once(empty_database_url, file):
-    database = open_database(file, empty_database_url, collection="kb")
+async def test_the_tables_of_before_in_postgres_are_moved_once(database_url, file):
+    database = open_database(file, database_url, collection="kb")
     assert bring_from_postgres(database, "kb") == []
     with database.changing() as connection:
         for statement in BEFORE.split(";\n"):

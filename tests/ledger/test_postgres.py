@@ -17,8 +17,8 @@ from tests.postgres import PASSWORD
 pytestmark = pytest.mark.service
 
 
-def open_index(url, collection="shelf", *, pool_size=5, timeout_s=30.0):
-    return index_in(open_database(Path(), url, collection=collection, pool_size=pool_size, timeout_s=timeout_s))
+def open_index(url, *, timeout_s=30.0):
+    return index_in(open_database(Path(), url, collection="shelf", timeout_s=timeout_s))
 
 
 def add(index, name):
@@ -67,8 +67,8 @@ def test_what_is_no_address_is_refused_and_not_shown(url):
         open_index(url, timeout_s=2).open()
 
 
-def test_a_server_that_starts_again_is_found_again(postgres_server, database_url, collection):
-    index = open_index(database_url, collection)
+def test_a_server_that_starts_again_is_found_again(postgres_server, database_url):
+    index = open_index(database_url)
     add(index, "a")
     postgres_server.stop()
     try:
@@ -81,9 +81,9 @@ def test_a_server_that_starts_again_is_found_again(postgres_server, database_url
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_an_ingestion_that_loses_its_connection_undoes_what_is_not_committed(
-    postgres_server, database_url, collection, monkeypatch, restarts
+    postgres_server, database_url, monkeypatch, restarts
 ):
-    index = open_index(database_url, collection)
+    index = open_index(database_url)
     add(index, "a")
     cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
 
@@ -117,24 +117,24 @@ def test_a_side_that_vanished_is_given_up_after_a_minute_or_as_the_address_says(
     assert (ours["keepalives_idle"], ours["connect_timeout"], ours["tcp_user_timeout"]) == ("7", "5", "60000")
 
 
-def test_a_pool_that_is_used_up_names_its_setting(database_url, collection):
-    database = open_database(Path(), database_url, collection=collection, pool_size=1, timeout_s=0.5)
+def test_a_pool_that_is_used_up_names_its_setting(database_url):
+    database = open_database(Path(), database_url, collection="kb", pool_size=1, timeout_s=0.5)
     with database.lock("ingest"), refused("all connections .* are in use; let fewer ask at once"):
         database.fact("version")
 
 
-def test_a_server_that_has_no_connection_left_names_the_setting(postgres_server, empty_database_url):
-    execute(empty_database_url, "CREATE ROLE few LOGIN PASSWORD 's3cret' CONNECTION LIMIT 0")
-    name = empty_database_url.rpartition("/")[2]
+def test_a_server_that_has_no_connection_left_names_the_setting(postgres_server, database_url):
+    execute(database_url, "CREATE ROLE few LOGIN PASSWORD 's3cret' CONNECTION LIMIT 0")
+    name = database_url.rpartition("/")[2]
     with refused("too many connections.*raise max_connections of the server, or lower --workers"):
         open_index(postgres_server.url(name, user="few")).open()
 
 
-def test_a_database_that_only_reads_answers_and_refuses_changes(empty_database_url):
-    add(open_index(empty_database_url), "a")
-    name = empty_database_url.rpartition("/")[2]
-    execute(empty_database_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-    index = open_index(empty_database_url)
+def test_a_database_that_only_reads_answers_and_refuses_changes(database_url):
+    add(open_index(database_url), "a")
+    name = database_url.rpartition("/")[2]
+    execute(database_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    index = open_index(database_url)
 
     with refused("it only reads .*point DATABASE_URL at the primary"):
         add(index, "b")
@@ -142,34 +142,32 @@ def test_a_database_that_only_reads_answers_and_refuses_changes(empty_database_u
     assert list(index.open().nearest(WordEmbeddings().embed_query("a"), 5, {})) == ["a"]
 
 
-def test_a_user_who_may_not_switch_pgvector_on_is_told_who_may(postgres_server, empty_database_url):
-    name = empty_database_url.rpartition("/")[2]
-    execute(
-        empty_database_url, "CREATE ROLE clerk LOGIN PASSWORD 's3cret'", f"GRANT CREATE ON DATABASE {name} TO clerk"
-    )
+def test_a_user_who_may_not_switch_pgvector_on_is_told_who_may(postgres_server, database_url):
+    name = database_url.rpartition("/")[2]
+    execute(database_url, "CREATE ROLE clerk LOGIN PASSWORD 's3cret'", f"GRANT CREATE ON DATABASE {name} TO clerk")
     index = open_index(postgres_server.url(name, user="clerk"))
     with refused("as an administrator run there: CREATE EXTENSION vector", ConfigurationError):
         index.open()
 
-    execute(empty_database_url, "CREATE EXTENSION vector")
+    execute(database_url, "CREATE EXTENSION vector")
     add(index, "a")
     assert ids(index) == ["a"]
 
 
-def test_a_server_without_pgvector_is_told_so(empty_database_url, monkeypatch):
+def test_a_server_without_pgvector_is_told_so(database_url, monkeypatch):
     monkeypatch.setattr(ledger_postgres, "AVAILABLE", ledger_postgres.AVAILABLE.replace("vector", "absent"))
     with refused("has no pgvector; install it there", ConfigurationError):
-        open_index(empty_database_url).open()
+        open_index(database_url).open()
 
 
 def test_a_slow_statement_is_ended_with_the_setting_named(database_url):
-    database = open_database(Path(), database_url, collection="kb", timeout_s=0.2)
+    add(open_index(database_url), "a")
     with refused("look at the load of the server"):
-        database.rows("SELECT pg_sleep(5)")
+        open_index(database_url, timeout_s=2).database.rows("SELECT pg_sleep(60)")
 
 
-def test_few_passages_are_searched_by_the_index_of_vectors_as_many_are(database_url, collection):
-    index = open_index(database_url, collection)
+def test_few_passages_are_searched_by_the_index_of_vectors_as_many_are(database_url):
+    index = open_index(database_url)
     put(index, {f"{number}": Document(f"words {number}") for number in range(40)})
     plan = index.database.rows(
         "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"

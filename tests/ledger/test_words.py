@@ -279,9 +279,9 @@ def test_many_threads_search_while_one_writes(index):
     assert len(found(index, "freight")) == 33
 
 
-def test_both_dialects_rank_correct_and_name_alike(tmp_path, empty_database_url):
+def test_both_dialects_rank_correct_and_name_alike(tmp_path, database_url):
     first = shelves(tmp_path)
-    second = Shelves(open_database(tmp_path, empty_database_url, collection="kb"))
+    second = Shelves(open_database(tmp_path, database_url, collection="kb"))
     texts = [
         "Parcels travel by air, with 1,577 crates",
         "The cut-off of parcels is noon",

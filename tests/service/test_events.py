@@ -35,7 +35,7 @@ def place(request, tmp_path) -> Place:
     """Where events wait."""
     if request.param == "file":
         return Place(str(tmp_path / "events.sqlite3"))
-    return Place(request.getfixturevalue("empty_database_url"))
+    return Place(request.getfixturevalue("database_url"))
 
 
 @dataclass

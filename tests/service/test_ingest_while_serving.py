@@ -32,7 +32,7 @@ def test_what_is_ingested_while_the_service_runs_is_found_by_the_next_question(r
     shared: dict[str, Any] = {}
     words: tuple[str, ...] = ()
     if store == "postgres":  # Several processes, with caches of their own.
-        shared = {"DATABASE_URL": request.getfixturevalue("empty_database_url"), "CACHE_ENABLED": "on"}
+        shared = {"DATABASE_URL": request.getfixturevalue("database_url"), "CACHE_ENABLED": "on"}
         words = ("--workers", "2")
     settings: dict[str, Any] = {
         **shared,

@@ -34,7 +34,7 @@ QUESTION: Any = {"question": "Where are export permits asked for?", "top_k": 1}
 def service(request: pytest.FixtureRequest, tmp_path) -> Callable[[str], Service]:
     store = {"vector_store_type": request.param, "chunk_size": 130, "chunk_overlap": 0, "min_chunks": 1}
     if request.param == "postgres":
-        store["database_url"] = request.getfixturevalue("empty_database_url")
+        store["database_url"] = request.getfixturevalue("database_url")
     (tmp_path / "guide.md").write_text(GUIDE, encoding="utf-8")
 
     def opened(context: str) -> Service:

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +14,7 @@ from app.http.server import create_app
 from app.wiring import Parts, open_service
 from tests.access import settings_over
 from tests.fakes import MODEL, FakeGroq, Reply, WordEmbeddings, fake_groq
+from tests.postgres import database_for
 from tests.served import served
 from tests.strangers import Attacked, probes, write_corpus
 
@@ -26,40 +29,28 @@ class Citing(FakeGroq):
 @pytest.fixture(scope="module", params=["chroma", "memory", "postgres"])
 def attacked(request, tmp_path_factory) -> Iterator[tuple[Attacked, Attacked]]:
     """The service over the public documents alone, and the one over the same documents and internal ones."""
-    store, found = request.param, []
-    options: dict[str, Any] = {"vector_store_type": store, "allow_anonymous": True, "rate_limit": "off"}
-    if store == "postgres":
-        options["database_url"] = request.getfixturevalue("database_url")
-    with fake_groq(Citing()) as groq, served_both(options, groq, tmp_path_factory) as clients:
-        found = [Attacked(client, groq) for client in clients]
-        yield found[0], found[1]
+    options: dict[str, Any] = {"vector_store_type": request.param, "allow_anonymous": True, "rate_limit": "off"}
+    with (
+        database_for(request, wanted=request.param == "postgres") as options["database_url"],
+        fake_groq(Citing()) as groq,
+        ExitStack() as opened,
+    ):
+        alone, beside = (
+            Attacked(opened.enter_context(serving(options, groq, tmp_path_factory.mktemp("corpus"), internal)), groq)
+            for internal in (False, True)
+        )
+        yield alone, beside
 
 
-class served_both:
-    """Serve both corpora while the body runs."""
-
-    def __init__(self, options: dict[str, Any], groq: FakeGroq, folders: Any) -> None:
-        self.entered: list[Any] = []
-        self.options, self.groq, self.folders = options, groq, folders
-
-    def __enter__(self) -> list[httpx.Client]:
-        return [self._client(internal=internal) for internal in (False, True)]
-
-    def _client(self, *, internal: bool) -> httpx.Client:
-        folder = self.folders.mktemp("corpus")
-        options = self.options | {"collection_name": f"kb_{uuid4().hex[:8]}"}
-        settings = settings_over(folder, self.groq.url, memory_store_path=folder / "store.json", **options)
-        services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
-        services.index.ingest([write_corpus(folder, internal=internal)])
-        app = served(create_app(services))
-        client = httpx.Client(base_url=app.__enter__(), timeout=60)
-        self.entered.append((app, client))
-        return client
-
-    def __exit__(self, *exc: object) -> None:
-        for app, client in reversed(self.entered):
-            client.close()
-            app.__exit__()
+@contextmanager
+def serving(options: dict[str, Any], groq: FakeGroq, folder: Path, internal: bool) -> Iterator[httpx.Client]:
+    """Serve the corpus, with or without its internal documents, in a collection of its own."""
+    options = options | {"collection_name": f"kb_{uuid4().hex[:8]}"}
+    settings = settings_over(folder, groq.url, memory_store_path=folder / "store.json", **options)
+    services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
+    services.index.ingest([write_corpus(folder, internal=internal)])
+    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client
 
 
 def test_a_word_of_internal_documents_changes_no_answer_to_a_stranger(attacked):

@@ -114,11 +114,14 @@ def test_redis_is_required_where_the_sessions_are_in_it(waypoint, monkeypatch, a
 
 
 @pytest.mark.service
-def test_a_ledger_in_a_database_is_tried_and_its_password_is_not_shown(waypoint, monkeypatch, empty_database_url):
-    monkeypatch.setenv("DATABASE_URL", empty_database_url)
+@pytest.mark.parametrize("store", ["chroma", "postgres"])
+def test_a_ledger_in_a_database_is_tried_and_its_password_is_not_shown(waypoint, monkeypatch, database_url, store):
+    monkeypatch.setenv("VECTOR_STORE_TYPE", store)
+    monkeypatch.setenv("DATABASE_URL", database_url)
     code, out, _ = waypoint("doctor")
     assert code == 0, out
-    assert empty_database_url.rpartition("@")[2] in out
+    assert database_url.rpartition("@")[2] in out
+    assert "s3cret" not in out
 
     monkeypatch.setenv("DATABASE_URL", "postgresql://user:s3cret@127.0.0.1:9/name")
     code, out, _ = waypoint("doctor")

@@ -21,10 +21,10 @@ def corpus(tmp_path):
 
 
 @pytest.fixture
-def settings(database_url, collection):
+def settings(database_url):
     """Return the settings of a kind of store; all kinds are of one deployment."""
     urls = {"postgres": {"database_url": database_url}}
-    return lambda kind: load_settings(vector_store_type=kind, collection_name=collection, **urls.get(kind, {}))
+    return lambda kind: load_settings(vector_store_type=kind, **urls.get(kind, {}))
 
 
 def opened(settings):
@@ -72,10 +72,10 @@ def test_what_a_store_holds_is_replaced_only_when_that_is_said(corpus, settings)
     assert opened(settings("postgres")).index.current().count() == 1
 
 
-def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, empty_database_url):
+def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, database_url):
     monkeypatch.setenv("VECTOR_STORE_TYPE", "memory")
     assert waypoint("migrate")[1].endswith("ledger.sqlite3 are up to date (version 1).\n")
-    monkeypatch.setenv("DATABASE_URL", empty_database_url)
+    monkeypatch.setenv("DATABASE_URL", database_url)
 
     code, out, _ = waypoint("migrate")
     assert (code, "are up to date" in out, "s3cret" in out) == (0, True, False)
@@ -86,14 +86,3 @@ def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, empty_data
     )
     code, _, err = waypoint("copy", "--to", "memory")
     assert (code, "name another store" in err) == (2, True)
-
-
-def test_doctor_names_the_database_without_its_password(waypoint, monkeypatch, database_url, collection):
-    for name, value in {"VECTOR_STORE_TYPE": "postgres", "SESSION_BACKEND": "postgres"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("DATABASE_URL", database_url)
-    monkeypatch.setenv("COLLECTION_NAME", collection)
-    code, out, _ = waypoint("doctor")
-
-    places = [line.split("postgres at ")[1].split(":")[0] for line in out.splitlines() if "postgres at " in line]
-    assert (code, places, "s3cret" in out) == (0, ["127.0.0.1"], False)

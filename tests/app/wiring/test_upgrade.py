@@ -107,7 +107,7 @@ def before(corpus, tmp_path) -> Before:  # noqa: F811 - the fixture.
 
 @pytest.mark.parametrize("kind", ["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)])
 def test_the_first_question_finds_what_the_earlier_index_held(before, corpus, tmp_path, request, kind):  # noqa: F811
-    options = {"database_url": request.getfixturevalue("empty_database_url")} if kind == "postgres" else {}
+    options = {"database_url": request.getfixturevalue("database_url")} if kind == "postgres" else {}
     settings = load_settings(
         vector_store_type=kind, chroma_path=tmp_path / "old", memory_store_path=tmp_path / "old.json", **options
     )

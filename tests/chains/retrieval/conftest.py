@@ -1,9 +1,10 @@
 """A small desk's documents, public and internal, in each kind of store, with the index of their words."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from langchain_classic.retrievers.document_compressors import CrossEncoderReranker
@@ -16,6 +17,7 @@ from app.ledger.index import PassageIndex
 from app.ledger.passages import Passages
 from tests.fakes import WordEmbeddings
 from tests.indexes import index_in, put
+from tests.postgres import database_for
 
 TEXTS = {
     "gst": ("The rate of GST is nine percent.", "public", "regulatory", "SG"),
@@ -46,10 +48,15 @@ def document(name: str) -> Document:
 KINDS = ["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)]
 
 
-def make_desk(request: pytest.FixtureRequest, folder: Path) -> Desk:
-    url = request.getfixturevalue("database_url") if request.param == "postgres" else None
-    follower = partial(ChromaFolder, folder / "store", "desk") if request.param == "chroma" else lambda: None
-    index = index_in(open_database(folder / "kb.sqlite3", url, collection=uuid4().hex), follower=follower)
+@contextmanager
+def open_desk(request: pytest.FixtureRequest, folder: Path) -> Iterator[Desk]:
+    with database_for(request, wanted=request.param == "postgres") as url:
+        yield make_desk(request.param, url, folder)
+
+
+def make_desk(kind: str, url: str | None, folder: Path) -> Desk:
+    follower = partial(ChromaFolder, folder / "store", "desk") if kind == "chroma" else lambda: None
+    index = index_in(open_database(folder / "kb.sqlite3", url, collection="kb"), follower=follower)
     index.vectors.serves = True
     put(index, {name: document(name) for name in TEXTS})
     passages = index.open()
@@ -57,15 +64,17 @@ def make_desk(request: pytest.FixtureRequest, folder: Path) -> Desk:
 
 
 @pytest.fixture(scope="package", params=KINDS)
-def desk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """Return one that no test changes."""
-    return make_desk(request, tmp_path_factory.mktemp("desk"))
+def desk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """One that no test changes."""
+    with open_desk(request, tmp_path_factory.mktemp("desk")) as desk:
+        yield desk
 
 
 @pytest.fixture(params=KINDS)
-def fresh_desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
-    """Return one of the test's own."""
-    return make_desk(request, tmp_path)
+def fresh_desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    """One of the test's own."""
+    with open_desk(request, tmp_path) as desk:
+        yield desk
 
 
 class Overlap(BaseCrossEncoder):

@@ -30,7 +30,7 @@ def place(request, tmp_path) -> Place:
     """An empty store."""
     if request.param == "file":
         return Place(str(tmp_path / "events.sqlite3"))
-    return Place(request.getfixturevalue("empty_database_url"))
+    return Place(request.getfixturevalue("database_url"))
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from tests.ledger.test_answers import NOW
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def store(request, tmp_path, collection) -> Iterator[AnswerStore]:
+def store(request, tmp_path) -> Iterator[AnswerStore]:
     url = request.getfixturevalue("database_url") if request.param == "postgresql" else None
-    with closing(open_database(tmp_path / "ledger.sqlite3", url, collection=collection)) as database:
+    with closing(open_database(tmp_path / "ledger.sqlite3", url, collection="kb")) as database:
         yield AnswerStore(database, days=90, max_mb=1, now=lambda: NOW)
