@@ -91,7 +91,7 @@ def test_the_evidence_of_a_turn_stands_in_the_sample():
 
 def test_the_sets_have_the_rows_that_they_claim_half_of_them_held():
     assert Counter(row["split"] for row in TABLES) == {"dev": 30, "held": 30}
-    assert len(CORPORA) == 5
+    assert len(CORPORA) == 7
     for questions in CORPORA.values():
         assert Counter(row["split"] for row in questions) == {"dev": 20, "held": 20}
         assert {row["kind"] for row in questions} == KINDS
