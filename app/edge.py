@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from chains.naming import (
+from chains.documents.naming import (
     Place,
     cited_by_number,
     listed_markdown,

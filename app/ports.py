@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from chains.audience import Audience
+from chains.around.observers import Observer
+from chains.documents.audience import Audience
 from chains.errors import WaypointError
 from chains.ingestion.mirror import RemoteSource
-from chains.observers import Observer
 from chains.ports import Moderator
 from chains.safety import Moderate
 

@@ -17,11 +17,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chains.agents import CitationMiddleware
     from chains.citations import format_citations_markdown
     from chains.citations.name_matching import dice, similarity
     from chains.confidence import score_confidence
-    from chains.functions import (
+    from chains.generation import generate
+    from chains.pipeline import STAGES, build_chain
+    from chains.reuse.agents import CitationMiddleware
+    from chains.reuse.functions import (
         citation_metadata,
         deduplicate_citations,
         extract_citations,
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
         passages_of,
         process_citations,
     )
-    from chains.generation import generate
-    from chains.graph import build_graph
-    from chains.pipeline import STAGES, build_chain
+    from chains.reuse.graph import build_graph
+    from chains.reuse.tool import as_search_tool, as_tool
     from chains.state import Answer, Question
-    from chains.tool import as_search_tool, as_tool
 
 __all__ = [
     "STAGES",
@@ -61,8 +61,8 @@ __all__ = [
 _MODULES = {
     "pipeline": ("STAGES", "build_chain"),
     "state": ("Answer", "Question"),
-    "tool": ("as_search_tool", "as_tool"),
-    "functions": (
+    "reuse.tool": ("as_search_tool", "as_tool"),
+    "reuse.functions": (
         *("citation_metadata", "deduplicate_citations", "extract_citations"),
         *("format_context", "passages_of", "process_citations"),
     ),
@@ -70,8 +70,8 @@ _MODULES = {
     "citations": ("format_citations_markdown",),
     "citations.name_matching": ("dice", "similarity"),
     "confidence": ("score_confidence",),
-    "agents": ("CitationMiddleware",),
-    "graph": ("build_graph",),
+    "reuse.agents": ("CitationMiddleware",),
+    "reuse.graph": ("build_graph",),
 }
 
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from chains.callbacks import CallRecord, Deadline
 from chains.clock import Clock
 from chains.errors import ConfigurationError
+from chains.reuse.tool import DESCRIPTION, NAME, as_tool
 from chains.state import Answer, Question
-from chains.tool import DESCRIPTION, NAME, as_tool
 
 
 def check_model(model: object) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from chains.documents.naming import UNTITLED, place_name
 from chains.history import HistoryWindow
-from chains.naming import UNTITLED, place_name
 from chains.ports import FourCharacters, TokenCounter
 from chains.state import CitationStyle, Context, Passage, Retrieved
 from chains.text.letters import escape_brackets, escape_line_starts, escape_tag, one_line

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from chains.blocking import Moderation, SafetyReport
-from chains.callbacks.handlers import record_of
+from chains.callbacks import record_of
 from chains.state import Citation, Metadata, Scored
 
 WITHHELD, LINKS_REMOVED = "withheld", "links_removed"

@@ -11,8 +11,8 @@ from pydantic import BaseModel, SecretStr, SkipValidation, ValidationError
 
 from app.adapters.http_client import async_client, client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
-from chains.audience import Audience, audience_of
-from chains.callbacks.deadline import time_limit
+from chains.callbacks import time_limit
+from chains.documents.audience import Audience, audience_of
 from chains.errors import QuestionError, RetrievalError
 from chains.retrieval import ChunkRetriever, Filters
 from chains.retrieval.filters import check_known

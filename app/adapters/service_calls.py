@@ -12,7 +12,7 @@ from tenacity import AsyncRetrying, Retrying
 from typing_extensions import TypedDict
 
 from app.adapters.http_client import retry_after_s
-from chains.callbacks.deadline import check_time, left_s
+from chains.callbacks import check_time, left_s
 from chains.clock import Clock, SystemClock
 from chains.errors import WaypointError
 from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, aretrying, retrying

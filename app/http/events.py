@@ -15,8 +15,8 @@ from starlette.types import Message, Send
 
 from app.http.compat.langserve import serialize
 from app.http.errors import ErrorReply, logged_reply
-from chains.around import for_strangers
-from chains.audience import Audience
+from chains.around.runnable import for_strangers
+from chains.documents.audience import Audience
 
 PING_S = 15
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")

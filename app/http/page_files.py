@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from app.wiring.sample import sample_corpus
-from chains.audience import Audience
+from chains.documents.audience import Audience
 from chains.errors import ConfigurationError, IngestionError
 from chains.question import QUERY_MAX_CHARACTERS
 from chains.regular_files import read_text

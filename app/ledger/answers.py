@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from app.ledger.database import Database
 from app.ports import NotTheAskerError
-from chains.audience import Audience
+from chains.documents.audience import Audience
 
 MEGABYTE = 2**20
 DAY_S = 86_400

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from chains.around.observers import LEFT, Call
 from chains.errors import WaypointError
 from chains.logs import get_logger
-from chains.observers import LEFT, Call
 from chains.state import Answer
 
 log = get_logger(__name__)

@@ -7,8 +7,8 @@ from html import escape
 
 from app.web import markdown, marks, words
 from app.web.chips import without_bidi
-from chains.library import DocumentPart, Kind
-from chains.naming import passage_markdown
+from chains.documents.library import DocumentPart, Kind
+from chains.documents.naming import passage_markdown
 
 _HEADING = re.compile("<(/?)h([1-6])>")
 PLAIN: frozenset[Kind] = frozenset({"email", "pdf", "slides", "text"})

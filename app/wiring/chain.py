@@ -27,6 +27,7 @@ from chains.confidence import (
     score_confidence,
     without_confidence,
 )
+from chains.documents.source_urls import with_hosts
 from chains.errors import ConfigurationError
 from chains.pipeline import Reformulation, Sections
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
@@ -38,7 +39,6 @@ from chains.retrieval.retriever import Filters, filters_of, with_metadata
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
-from chains.source_urls import with_hosts
 from chains.state import Passage, Retrieved
 
 if TYPE_CHECKING:

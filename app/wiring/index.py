@@ -22,9 +22,9 @@ from app.wiring.models import embedding_model, token_counter
 from app.wiring.sample import sample_corpus
 from app.wiring.storage import IndexReader, stored_index
 from app.wiring.upgrade import bring_index_over
+from chains.around.side_steps import keep_faults, side_step
 from chains.clock import Clock, SystemClock
 from chains.ports import TokenCounter
-from chains.side_steps import keep_faults, side_step
 
 if TYPE_CHECKING:
     from app.ledger.passages import Passages

@@ -12,10 +12,10 @@ from langchain_core.documents import Document
 
 from app.settings import Settings
 from app.wiring.storage import IndexReader
-from chains.audience import INTERNAL, Audience, audience_of, caller_audience
+from chains.documents.audience import INTERNAL, Audience, audience_of, caller_audience
+from chains.documents.library import Entry, describe
+from chains.documents.versions import told_apart, with_labels
 from chains.ingestion.source_records import Source
-from chains.library import Entry, describe
-from chains.versions import told_apart, with_labels
 
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage, PdfPages

@@ -10,7 +10,7 @@ from app.settings import Settings, load_settings
 from app.wiring.chain import safe_text
 from app.wiring.sample import settings_to_ask
 from app.wiring.service import Service, open_service
-from chains.around import Around
+from chains.around.runnable import Around
 from chains.cited_answer import CitedAnswer
 from chains.question import check_fields, check_question
 from chains.retrieval import ChunkRetriever

@@ -25,12 +25,12 @@ from app.wiring.ledger import ledger_of
 from app.wiring.llm import close, offline_model, providers_of
 from app.wiring.observability import Tracing, metrics_of, tracing_of
 from app.wiring.scope import scope_text
-from chains.around import Disclosure
+from chains.around.conversations import ConversationStore, WithConversations
+from chains.around.observers import ObservedRunnable, Observer
+from chains.around.runnable import Disclosure
 from chains.clock import Clock
-from chains.conversations import ConversationStore, WithConversations
 from chains.errors import WaypointError
 from chains.logs import get_logger
-from chains.observers import ObservedRunnable, Observer
 from chains.safety import CleanQuestions
 from chains.state import Answer, CitationStyle, Question
 

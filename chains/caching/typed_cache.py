@@ -12,7 +12,7 @@ from cachetools import TLRUCache
 from langchain_core.runnables import run_in_executor
 from pydantic import BaseModel, TypeAdapter
 
-from chains.callbacks.handlers import LEVELS, LevelName, note
+from chains.callbacks import LEVELS, LevelName, note
 from chains.clock import Clock, SystemClock
 
 __all__ = ["EVENTS", "LEVELS", "CacheStats", "Event", "LevelName"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import prompts
+from chains.around.side_steps import side_step
 from chains.blocking import is_blocked
 from chains.citations.cited_sentences import (
     CheckedText,
@@ -45,7 +46,6 @@ from chains.citations.verification import (
 from chains.metadata import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
 from chains.rewriting import TextFilter, rewrite
-from chains.side_steps import side_step
 from chains.state import (
     SMALL_TALK,
     UNDERSPECIFIED,

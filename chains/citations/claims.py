@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 from chains.citations.cited_sentences import LONGEST_SENTENCE
 from chains.citations.clashes import denied
 from chains.citations.markers import inside
+from chains.documents.versions import edition_of, series_of
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentences
 from chains.text.statements import Statement, read_statements
 from chains.text.tokens import WEIGHTS, Token, tokens
 from chains.text.words import stem, word_set
-from chains.versions import edition_of, series_of
 
 
 def _stems(words: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence, evidence_of
 from chains.citations.support import match, shorten, spread
-from chains.naming import place_in
+from chains.documents.naming import place_in
 from chains.state import ClosestPassage, Generated, Passage, passages_of
 from chains.text.quantities import quantities
 from chains.text.ranges import ranged

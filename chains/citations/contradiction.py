@@ -12,11 +12,11 @@ from typing import Final
 from chains.citations.claims import GENERIC, IN_NO_TITLE, OF_DOCUMENTS, Claim, ClaimReader
 from chains.citations.evidence import evidence_of
 from chains.citations.numbering import source_key
+from chains.documents.versions import is_in_force, series_of
 from chains.state import Citation, Passage
 from chains.text.letters import one_line
 from chains.text.quantities import Quantity
 from chains.text.tokens import tokens
-from chains.versions import is_in_force, series_of
 
 FEWEST_SHARED: Final = 2
 SPECIFIC: Final = 4  # So many words in common say what a claim is about without a heading.

@@ -5,9 +5,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from chains.audience import category_of
-from chains.naming import place_name
-from chains.source_urls import source_urls
+from chains.documents.audience import category_of
+from chains.documents.naming import place_name
+from chains.documents.source_urls import source_urls
 from chains.state import Citation, Passage, RelatedDocument, Source
 
 

@@ -14,8 +14,7 @@ from langchain_core.runnables.graph import Graph
 
 import prompts
 from chains.blocking import refusal_of
-from chains.callbacks.deadline import call_in_time, iterate_in_time, time_limit
-from chains.callbacks.handlers import register
+from chains.callbacks import call_in_time, iterate_in_time, register, time_limit
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.native import ATTACHED, NativeMarkers, blocks_of, citable

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
-from chains.callbacks.handlers import register
+from chains.callbacks import register
 
 PIECE_S = 0.02
 MOST_UNREAD = 64

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from chains.audience import Audience
+from chains.documents.audience import Audience
 from chains.errors import IngestionError
 from chains.regular_files import read_text
 

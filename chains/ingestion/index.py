@@ -10,7 +10,7 @@ from typing import Literal
 
 from langchain_core.documents import Document
 
-from chains.audience import audience_of, category_of
+from chains.documents.audience import audience_of, category_of
 from chains.errors import IngestionError
 from chains.ingestion.engine import Engine
 from chains.ingestion.files import Chosen, Problem, SourceFile, find_files, real_path

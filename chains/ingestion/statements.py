@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from chains.audience import INTERNAL, category_of, is_internal_source, is_public
+from chains.documents.audience import INTERNAL, category_of, is_internal_source, is_public
 from chains.text.letters import folded, visible
 
 # How much of a document its first lines are.

@@ -11,16 +11,16 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from chains.audience import INTERNAL
+from chains.documents.audience import INTERNAL
+from chains.documents.source_urls import not_links, source_urls
+from chains.documents.versions import REPLACES, VALID_FROM
 from chains.errors import IngestionError
 from chains.ingestion.shown_markdown import shown_markdown
 from chains.ingestion.source import MAX_NAME, SourceText, require_words, title_of, without_controls
 from chains.ingestion.statements import Stated, plain_name, strings
 from chains.regular_files import read_any_text
 from chains.safe_yaml import Pairs, YamlError, read_values
-from chains.source_urls import not_links, source_urls
 from chains.text.letters import visible
-from chains.versions import REPLACES, VALID_FROM
 
 Parse = Callable[[str, Stated], dict[str, Any]]
 

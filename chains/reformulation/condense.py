@@ -11,7 +11,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
 
 import prompts
-from chains.callbacks.deadline import Deadline, call_in_time, time_limit, within
+from chains.callbacks import Deadline, call_in_time, time_limit, within
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.history import Turn, without_markers

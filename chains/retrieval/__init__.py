@@ -6,7 +6,7 @@ retriever. `RerankingRetriever` puts those of any strategy in another order. In 
 similarity clipped to 0-1, the threshold applies to `score`, `rank` counts from 1, and the filters of the call apply.
 """
 
-from chains.audience import Audience
+from chains.documents.audience import Audience
 from chains.retrieval.passages import Retrieve, Retriever, passage, retrieve
 from chains.retrieval.reranking import RerankingRetriever
 from chains.retrieval.retriever import ChunkRetriever, CurrentRetriever, Filters, filters_of

@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 from langchain_core.documents import Document
 
+from chains.documents.source_urls import is_link
 from chains.errors import ConfigurationError
-from chains.source_urls import is_link
 
 # The names that loaders use. PyPDFLoader and its like count pages from 0, and say how many there are.
 OURS = frozenset(

@@ -13,7 +13,8 @@ from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec, get_unique_config_specs
 
 from chains.blocking import refusal_of
-from chains.callbacks.deadline import call_in_time, time_limit
+from chains.callbacks import call_in_time, time_limit
+from chains.documents.versions import in_force_first, is_in_force
 from chains.errors import ConfigurationError
 from chains.question import check_limits, query_of
 from chains.retrieval.filters import conditions_of
@@ -21,7 +22,6 @@ from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, ChunkRetriever, Filters, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
 from chains.text.tokens import INFLECTED_WEIGHT, tokens
-from chains.versions import in_force_first, is_in_force
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")

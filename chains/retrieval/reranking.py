@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import SkipValidation
 
-from chains.callbacks.deadline import check_time
+from chains.callbacks import check_time
 from chains.logs import get_logger
 from chains.retrieval.retriever import ChunkRetriever, Filters, with_metadata
 

@@ -13,14 +13,14 @@ from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig, ensu
 from pydantic import Field, SkipValidation, model_validator
 from typing_extensions import TypedDict
 
-from chains.audience import Audience, audience_in, audience_of, configurable_of
-from chains.callbacks.deadline import check_time, time_limit
+from chains.callbacks import check_time, time_limit
+from chains.documents.audience import Audience, audience_in, audience_of, configurable_of
+from chains.documents.source_urls import with_hosts
+from chains.documents.versions import LABELS
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.question import check_fields
 from chains.retrieval.filters import Condition, FieldIndex, Passages, conditions_of
 from chains.retrieval.whole import ByDocument, Titles, whole_documents
-from chains.source_urls import with_hosts
-from chains.versions import LABELS
 
 FILTER_SPECS = [
     ConfigurableFieldSpec(

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from langchain_core.documents import Document
 
-from chains.library import Entry
+from chains.documents.library import Entry
+from chains.documents.versions import editions_in, names_edition, two_versions, version_order
 from chains.text.overviews import MOST_HELD, overview_of
-from chains.versions import editions_in, names_edition, two_versions, version_order
 
 
 class Titles(Protocol):

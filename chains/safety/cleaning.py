@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from chains.around import Around
+from chains.around.runnable import Around
 from chains.ports import Redacted
 from chains.state import Answer, Question
 

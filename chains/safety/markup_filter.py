@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import SplitResult, urlsplit
 
+from chains.documents.source_urls import source_urls
 from chains.safety.cleaning import without_invisible
-from chains.source_urls import source_urls
 from chains.state import Passage
 
 _WEB = ("http", "https")

@@ -8,7 +8,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
 from chains.blocking import ModerationVerdict, is_blocked
-from chains.callbacks.deadline import Deadline, call_in_time, time_limit, within
+from chains.callbacks import Deadline, call_in_time, time_limit, within
 from chains.clock import Clock, SystemClock
 from chains.logs import get_logger
 from chains.ports import SELF_HARM, ModerationResult, Moderator

@@ -208,7 +208,7 @@ def test_without_langchain_the_error_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name == "langchain" or name.startswith("langchain.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "langchain", None)
-    monkeypatch.delitem(sys.modules, "chains.agents")
+    monkeypatch.delitem(sys.modules, "chains.reuse.agents")
 
     with pytest.raises(ImportError, match="CitationMiddleware needs langchain: run `pip install"):
         _ = chains.CitationMiddleware

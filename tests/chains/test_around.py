@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 
-from chains.around import Around
+from chains.around.runnable import Around
 from chains.output import AnswerChunk
 from tests.chains.gst import ANSWER, QUESTION, gst_chain
 from tests.chains.test_composition import called, every_way

@@ -1,7 +1,7 @@
 import pytest
 
-from chains.audience import audience_of, category_of
 from chains.citations.sources import related_documents
+from chains.documents.audience import audience_of, category_of
 from chains.retrieval import Filters
 
 

@@ -13,8 +13,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.retrievers import BaseRetriever
 
-from chains.callbacks import Deadline
-from chains.callbacks.deadline import call_in_time, iterate_in_time, time_limit
+from chains.callbacks import Deadline, call_in_time, iterate_in_time, time_limit
 from chains.errors import DeadlineError
 from tests.chains.gst import ANSWER, DOCUMENT, gst_chain
 from tests.chains.test_composition import called

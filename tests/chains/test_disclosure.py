@@ -2,7 +2,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig, RunnableGenerator
 
-from chains.around import Disclosure
+from chains.around.runnable import Disclosure
 from chains.output import AnswerChunk, merge
 
 PARTS: list[dict[str, Any]] = [

@@ -8,12 +8,12 @@ import pytest
 from langchain_core.documents import Document
 
 from app.wiring.sample import sample_corpus
+from chains.documents.library import around, locate, parts_of
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.files import SourceFile
 from chains.ingestion.index import _documents
 from chains.ingestion.parsing import parse_file
 from chains.ingestion.text_files import LOADERS
-from chains.library import around, locate, parts_of
 
 SAMPLE = sorted(path for path in sample_corpus().rglob("0*/*.md"))
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableLambda
 
-from chains.observers import Call, ObservedRunnable
+from chains.around.observers import Call, ObservedRunnable
 from chains.state import Question
 from tests.chains.test_composition import called
 

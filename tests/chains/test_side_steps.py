@@ -1,9 +1,9 @@
 import pytest
 
-from chains import side_steps
+from chains.around import side_steps
+from chains.around.side_steps import counts, keep_faults, side_step
 from chains.citations import cite
 from chains.errors import WaypointError
-from chains.side_steps import counts, keep_faults, side_step
 from tests.chains.gst import QUESTION, gst_chain
 
 

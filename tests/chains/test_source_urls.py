@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from chains.documents.source_urls import is_link, leads_to, not_links, source_urls, with_hosts
 from chains.safety.markup_filter import KnownLinks
-from chains.source_urls import is_link, leads_to, not_links, source_urls, with_hosts
 from chains.state import Passage
 
 TWO = ["https://a.example/x", "https://b.example/y"]

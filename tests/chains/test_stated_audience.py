@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.documents.worker import LOADERS
-from chains.audience import audience_of
+from chains.documents.audience import audience_of
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import parse_file
 from chains.ingestion.statements import audiences_in, mark_in, mark_in_name

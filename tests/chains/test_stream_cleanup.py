@@ -13,10 +13,10 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from app.settings import load_settings
 from app.wiring.llm import providers
+from chains.around.observers import ObservedRunnable
 from chains.citations import CiteSources
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
-from chains.observers import ObservedRunnable
 from tests.chains.gst import QUESTION, gst_chain
 
 PATIENCE_S = 30

@@ -24,7 +24,7 @@ from chains.errors import (
     WaypointError,
 )
 from chains.metadata import UNSURE
-from chains.tool import NOTES, content_of, numbered_text
+from chains.reuse.tool import NOTES, content_of, numbered_text
 from tests.chains.desk import SHOWN, read
 from tests.chains.gst import ANSWER, Shelf, gst_chain
 

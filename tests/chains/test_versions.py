@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
+from chains.documents.versions import holds_on, in_force_first, is_left, replaced, series_of, stated
 from chains.state import Passage
-from chains.versions import holds_on, in_force_first, is_left, replaced, series_of, stated
 
 TODAY = date(2026, 1, 31).toordinal()
 

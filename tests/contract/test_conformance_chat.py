@@ -15,7 +15,7 @@ from app.http.openapi import ANSWER
 from app.http.routes.answers import chat_router
 from app.http.server import create_app
 from app.settings import load_settings
-from chains.observers import Call
+from chains.around.observers import Call
 from chains.state import Citation
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import QUESTION, served, small_services

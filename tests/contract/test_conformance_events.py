@@ -14,8 +14,8 @@ from langchain_core.retrievers import BaseRetriever
 from app.ports import Message
 from app.wings.events.analytics import ROUTING_KEYS, Events
 from chains import build_chain
+from chains.around.observers import ObservedRunnable
 from chains.citations import CiteSources
-from chains.observers import ObservedRunnable
 
 CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 MODEL = "openai/gpt-4o-mini"

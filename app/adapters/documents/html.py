@@ -8,12 +8,12 @@ from typing import Any
 
 from bs4 import BeautifulSoup, Comment, Tag
 
+from chains.documents.source_urls import is_link
 from chains.ingestion.markup import HEADINGS, PARSER, STRUCK, markdown_of
 from chains.ingestion.source import SourceText, left_out, own_title, title_of
 from chains.ingestion.statements import audiences_in, plain_name, strictest
 from chains.ingestion.tables import one_line
 from chains.regular_files import read_bytes
-from chains.source_urls import is_link
 
 NON_CONTENT = (
     "script, style, noscript, template, head, svg, iframe, object, select, textarea, [hidden]:not([hidden=until-found])"

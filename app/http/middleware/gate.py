@@ -18,7 +18,7 @@ from app.http.middleware.browser_security import check_origin
 from app.http.middleware.concurrency import InFlight, Places
 from app.http.middleware.rate_limit import RateLimit, caller_of
 from app.http.policy import SAFE_METHODS, Policy, policy_of
-from chains.audience import called_by
+from chains.documents.audience import called_by
 from chains.logs import get_logger
 
 log = get_logger(__name__)

@@ -27,13 +27,13 @@ from app.http.questions import (
     run_config,
 )
 from app.http.routes.health import PROBE, Health, health_of
+from chains.around.conversations import owner_of
 from chains.blocking import Moderation, SafetyReport
-from chains.conversations import owner_of
+from chains.documents.naming import place_in
+from chains.documents.source_urls import source_urls
 from chains.logs import masked
-from chains.naming import place_in
 from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question
 from chains.retrieval.filters import QuestionFilters
-from chains.source_urls import source_urls
 from chains.state import Answer, Citation, ClosestPassage, Confidence, Metadata, RelatedDocument, Source
 
 _Value = TypeVar("_Value")

@@ -38,7 +38,7 @@ from app.http.questions import (
     TopK,
     run_config,
 )
-from chains.audience import audience_in
+from chains.documents.audience import audience_in
 from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN
 from chains.retrieval.filters import QuestionFilters
 from chains.state import Answer, Question

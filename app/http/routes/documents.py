@@ -30,8 +30,8 @@ from app.web import document, view
 from app.wiring import Service
 from app.wiring.library import PAGE_TIMEOUT_S, UPLOAD_CATEGORIES, Library
 from app.wiring.storage import parser
+from chains.documents.library import Entry, Kind, around, locate, parts_of
 from chains.errors import VectorStoreError
-from chains.library import Entry, Kind, around, locate, parts_of
 
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage

@@ -6,9 +6,9 @@ from typing import Any
 from uuid import uuid4
 
 from app.ports import Message
+from chains.around.observers import Call
 from chains.clock import timestamp
 from chains.metadata import count_marked
-from chains.observers import Call
 
 SOURCE = "chat-service"
 VERSION = "1.0"

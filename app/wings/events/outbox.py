@@ -14,9 +14,9 @@ from app.ledger.outbox import WaitingMessages
 from app.ports import Message
 from app.wings.events.analytics import Events, message
 from app.wings.events.publisher import Publisher, publish
+from chains.around.observers import Observer
 from chains.errors import WaypointError
 from chains.logs import get_logger
-from chains.observers import Observer
 
 if TYPE_CHECKING:
     from aio_pika.abc import AbstractExchange

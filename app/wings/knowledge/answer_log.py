@@ -13,13 +13,13 @@ from app.observability.tracing import SHUTDOWN_TIMEOUT_S
 from app.settings import Settings
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wiring.ledger import ledger_of
-from chains.audience import Audience
+from chains.around.observers import Call
+from chains.around.side_steps import count_fault
+from chains.documents.audience import Audience
 from chains.errors import VectorStoreError
 from chains.logs import get_logger
-from chains.observers import Call
 from chains.ports import Entity
 from chains.safety.cleaning import clean
-from chains.side_steps import count_fault
 from chains.state import Answer
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from app import hooks
 from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import as_json, complain, progress_bar, show
 from app.wings.knowledge.verification import Document, Reader, UnreadableError, verify
-from chains.audience import Audience
+from chains.documents.audience import Audience
 from chains.errors import ConfigurationError, IngestionError, WaypointError
 from chains.ingestion.text_files import LOADERS
 from chains.question import check_question

@@ -20,8 +20,8 @@ from app.wings.knowledge.upkeep import (
     find_versions,
 )
 from app.wiring.storage import parser
+from chains.around.side_steps import side_step
 from chains.ingestion.text_files import LOADERS
-from chains.side_steps import side_step
 
 if TYPE_CHECKING:
     from app.settings import Settings

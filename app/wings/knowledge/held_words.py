@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 
 from app.ledger.passages import Passages
 from app.wiring.library import chunks_by_id
-from chains.library import parts_of
+from chains.documents.library import parts_of
 from chains.text.statements import sentence_bounds
 from chains.text.tokens import tokens
 

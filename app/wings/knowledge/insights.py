@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.held_words import says
-from chains.audience import Audience, audience_of
+from chains.documents.audience import Audience, audience_of
 from chains.text.letters import one_line
 
 if TYPE_CHECKING:

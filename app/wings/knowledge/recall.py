@@ -17,7 +17,7 @@ from app.ledger.passages import Passages
 from app.wings.knowledge.answer_log import can_recall, open_answers
 from app.wings.knowledge.held_words import Words, documents_of, holders, nearest_words, text_of, tokens_of
 from app.wiring.library import chunks_by_id
-from chains.audience import Audience, audience_of
+from chains.documents.audience import Audience, audience_of
 
 if TYPE_CHECKING:
     from app.wiring.index import Index

@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.wings.knowledge.linted import Document, Finding
+from chains.documents.versions import replaced
 from chains.ingestion.source import title_of
 from chains.text.letters import skeleton
 from chains.text.tokens import tokens
-from chains.versions import replaced
 
 FEWEST_WORDS: Final = 3  # Fewer say nothing that a question could ask for.
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")

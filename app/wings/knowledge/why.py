@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from app.wings.knowledge.answer_log import UNLOGGED
 from app.wings.knowledge.held_words import says
-from chains.audience import Audience
 from chains.context import format_context
+from chains.documents.audience import Audience
+from chains.documents.naming import place_name
 from chains.errors import QuestionError
-from chains.naming import place_name
 from chains.state import Answer, Passage
 from chains.text.tokens import tokens
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from app.wiring import Service
-    from chains.library import Entry
+    from chains.documents.library import Entry
 
 Place = Literal[
     "cited", "not read", "audience", "jurisdiction", "before the search", "no passage", "threshold", "outranked", "cut",

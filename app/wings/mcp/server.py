@@ -28,14 +28,14 @@ from app.edge import NearPassage, NumberedSource, closest_of, sources_of
 from app.wiring import Service
 from app.wiring.library import Library
 from app.wiring.llm import close
-from chains.audience import audience_in, called_by
+from chains.documents.audience import audience_in, called_by
+from chains.documents.library import around, parts_of
+from chains.documents.naming import Place, place_in, place_name, unsupported_sentences
 from chains.history import HistoryMessage
-from chains.library import around, parts_of
-from chains.naming import Place, place_in, place_name, unsupported_sentences
 from chains.question import QUERY_MAX_CHARACTERS
 from chains.retrieval.filters import QuestionFilters
+from chains.reuse.tool import advice_on, content_of, numbered_text, tool_question
 from chains.state import Outcome, Passage
-from chains.tool import advice_on, content_of, numbered_text, tool_question
 
 INSTRUCTIONS = (
     "Answers from a company's own documents. `ask` gives a cited answer, `search` the passages themselves; "

@@ -11,12 +11,12 @@ from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Matcher, Matrix, 
 from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
+from chains.documents.versions import MARK, STATE, holds_on, is_left, names_edition, series_of
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, Kind, fits, is_measured
 from chains.text.ranges import counted, crossed, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
-from chains.versions import MARK, STATE, holds_on, is_left, names_edition, series_of
 
 FEATURES: Final = (*("near", "kind", "place", "lacking", "range", "score", "meaning", "meaning_above", AHEAD),)
 """What is measured; what is not known, or not yet, is not a number."""

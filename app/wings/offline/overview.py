@@ -5,10 +5,10 @@ from typing import Final
 
 from app.wings.offline.answer import OfflineAnswer
 from app.wings.offline.passages import Entry
+from chains.documents.versions import editions_in, names_edition, two_versions, version_order
 from chains.text.letters import escape_brackets
 from chains.text.overviews import MOST_HELD, Overview, overview_of
 from chains.text.statements import Statement
-from chains.versions import editions_in, names_edition, two_versions, version_order
 
 MOST_DOCUMENTS: Final = 8
 MOST_STATEMENTS: Final = 5

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.ledger.database import Database
 from app.ledger.schema import jobs
-from chains.audience import Audience
+from chains.documents.audience import Audience
 
 State = Literal["waiting", "running", "done", "failed"]
 KEPT_S = 7 * 24 * 3600

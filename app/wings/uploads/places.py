@@ -13,7 +13,7 @@ from typing import IO
 
 from app.adapters.private_files import make_private_file, make_private_folder
 from app.wings.uploads.jobs import Job, UploadedFile
-from chains.audience import INTERNAL, Audience
+from chains.documents.audience import INTERNAL, Audience
 
 UNSORTED = "uploaded"  # The folder, and so the category, of files without a category.
 MEGABYTE = 2**20

@@ -26,7 +26,7 @@ from app.wings.uploads.places import FileNameError, safe_name
 from app.wings.uploads.uploads import NamesTakenError, NoRoomError, Uploads, UploadsBusyError
 from app.wiring import Service
 from app.wiring.library import UPLOAD_CATEGORIES
-from chains.audience import INTERNAL, Audience
+from chains.documents.audience import INTERNAL, Audience
 
 POLL_S = 0.2
 MAX_FIELDS = 10

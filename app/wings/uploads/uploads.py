@@ -20,7 +20,7 @@ from app.wings.uploads.places import MEGABYTE, Places, folder_of
 from app.wiring.ledger import ledger_of
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import parser
-from chains.audience import Audience
+from chains.documents.audience import Audience
 from chains.errors import IndexBusyError
 from chains.ingestion.files import Chosen, Problem
 from chains.logs import get_logger

@@ -7,8 +7,8 @@ import pytest
 
 from app.ports import Message
 from app.wings.events.analytics import Events
+from chains.around.observers import Call
 from chains.errors import LLMUnavailableError
-from chains.observers import Call
 
 METADATA = {"session_id": "s1", "user_id": "u1", "request_id": "r1"}
 

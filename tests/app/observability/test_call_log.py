@@ -5,8 +5,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.observability.call_log import CallLog
+from chains.around.observers import Call
 from chains.errors import LLMTimeoutError
-from chains.observers import Call
 
 ANSWER: Any = {
     "answer": "It is 9 % [GST Guide > Rate].",

@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.http.middleware.exchange import Exchange
 from app.http.routes import health as route
 from app.observability.metrics import Labels, Metrics
+from chains.around.observers import Call
 from chains.errors import LLMTimeoutError
-from chains.observers import Call
 
 ROOT = Path(__file__).parents[3]
 USAGE = {"input_tokens": 30, "output_tokens": 12, "total_tokens": 42}
@@ -136,7 +136,7 @@ async def test_any_other_request_gets_an_id_of_its_own(client, odd):
 def test_worker_processes_with_a_shared_folder_tell_their_sum(tmp_path):
     program = (
         "import os; from pathlib import Path;"
-        "from app.observability.metrics import Metrics; from chains.observers import Call;"
+        "from app.observability.metrics import Metrics; from chains.around.observers import Call;"
         f"metrics = Metrics(shared=Path({str(tmp_path)!r})); worker = os.fork();"
         "metrics.ended(Call({}, error=GeneratorExit()));"
         "worker and (os.waitpid(worker, 0), print(metrics.text().decode()))"

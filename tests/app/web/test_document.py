@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app.web.document import Quote, passage, render
-from chains.library import DocumentPart
+from chains.documents.library import DocumentPart
 from tests.app.web.test_answer import TAG
 
 BEACON = "http://198.51.100.7/beacon"

@@ -8,8 +8,8 @@ from app.adapters.embeddings.cached import DiskCachedEmbeddings
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
+from chains.around.observers import Call
 from chains.errors import ConfigurationError, EmbeddingError
-from chains.observers import Call
 from tests.fakes import WordEmbeddings
 from tests.faulty import faulty_groq
 from tests.served import QUESTION, small_services

@@ -2,7 +2,7 @@ import pytest
 
 from app.http.page_files import Teams
 from app.wiring.sample import sample_corpus
-from chains.audience import CATEGORIES
+from chains.documents.audience import CATEGORIES
 from chains.errors import ConfigurationError
 from chains.scope.file import SCOPE_FILE, load_scope
 

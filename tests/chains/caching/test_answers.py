@@ -4,9 +4,9 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage
 
+from chains.around.observers import Call, ObservedRunnable
 from chains.caching.answers import BRIEF_TTL_S
 from chains.errors import ConfigurationError, LLMTimeoutError, QuestionError
-from chains.observers import Call, ObservedRunnable
 from chains.output import merge, split
 from tests.chains.caching.chain import TTL_S, Desk, answer
 

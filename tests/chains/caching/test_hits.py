@@ -1,7 +1,7 @@
 import pytest
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 
-from chains.callbacks.handlers import CallRecord, note
+from chains.callbacks import CallRecord, note
 
 FOUND, MISSED = True, False
 

@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable, RunnablePassthrough
 
 from app.settings import load_settings
 from app.wiring.llm import providers
-from chains.callbacks.deadline import Deadline
+from chains.callbacks import Deadline
 from chains.clock import Clock
 from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError
 from chains.generation.reply import CHARACTERS_PER_TOKEN, TOLERANCE

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from chains.callbacks.deadline import Deadline
+from chains.callbacks import Deadline
 from chains.errors import DeadlineError
 from chains.retrieval import SimilarityRetriever
 from chains.retrieval.retriever import ChunkRetriever

@@ -220,6 +220,6 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(parse, name, cont
 
 
 def test_every_ending_that_a_loader_reads_has_a_kind_for_the_page():
-    from chains.library import KINDS
+    from chains.documents.library import KINDS
 
     assert {Path(f"x{ending}").suffix for ending in LOADERS} - KINDS.keys() == {".txt", ".text"}

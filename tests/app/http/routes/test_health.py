@@ -17,11 +17,11 @@ from app.wings.events.plugin import outbox
 from app.wiring import open_service
 from app.wiring.checks import Check, backend_checks, index_check, provider_check
 from benchmarks.processes import free_port
+from chains.around.observers import Call
 from chains.clock import Clock, SystemClock
 from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
-from chains.observers import Call
 from chains.resilience import CircuitBreaker
 from tests.access import bearer, key_entry
 from tests.clocks import StoppedClock

@@ -8,7 +8,7 @@ import pytest
 
 import prompts
 from app.http.server import create_app
-from chains.tool import as_tool
+from chains.reuse.tool import as_tool
 from tests.access import PATIENCE_S
 from tests.fakes import MODEL, FakeGroq, Reply
 from tests.served import QUESTION, served, small_services

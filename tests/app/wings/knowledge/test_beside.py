@@ -18,9 +18,9 @@ from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.findings import read_and_lint
 from app.wings.knowledge.linted import Document
 from app.wiring import Service, open_service
+from chains.around.observers import Call
+from chains.around.side_steps import counts
 from chains.errors import ConfigurationError
-from chains.observers import Call
-from chains.side_steps import counts
 from evals import rows
 from evals.questions import Case
 from tests.chains.gst import gst_chain

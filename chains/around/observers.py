@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 
 from langchain_core.runnables import Runnable, ensure_config
 
-from chains.around import Around, Invocation
-from chains.audience import Audience, audience_in
+from chains.around.runnable import Around, Invocation
+from chains.around.side_steps import side_step
+from chains.documents.audience import Audience, audience_in
 from chains.output import merge
-from chains.side_steps import side_step
 from chains.state import Answer, Question
 
 LEFT = (asyncio.CancelledError, GeneratorExit)

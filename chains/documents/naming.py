@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from chains.source_urls import source_urls
+from chains.documents.source_urls import source_urls
 
 if TYPE_CHECKING:
     from chains.state import Answer, Citation, ClosestPassage

@@ -19,11 +19,11 @@ from chains.citations.cited_sentences import cited_sentences, sentences_of
 from chains.citations.markers import inside
 from chains.citations.number_scanner import code_ranges
 from chains.citations.verification import verify
-from chains.naming import Place, cited_by_number, place_in, place_name, place_of
+from chains.documents.naming import Place, cited_by_number, place_in, place_name, place_of
 from chains.retrieval.passages import passage
+from chains.reuse.tool import content_of
 from chains.state import Answer, Citation, Passage
 from chains.text.letters import one_line
-from chains.tool import content_of
 
 COUNTED = "citations_counted"
 """Set in the `additional_kwargs` of a tool's message whose numbers are those of the thread."""

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
-from chains.audience import audience_in
+from chains.documents.audience import audience_in
 from chains.output import AnswerChunk, merge
 
 

@@ -5,12 +5,12 @@ from typing import Any, Protocol
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
-from chains.around import Around, Invocation
+from chains.around.runnable import Around, Invocation
+from chains.documents.audience import audience_in
 from chains.errors import SessionError
 from chains.history import Turn
 from chains.logs import get_logger
 from chains.output import merge
-from chains.retrieval.retriever import filters_of
 from chains.state import Answer, Question
 
 SESSION = "session_id"
@@ -28,7 +28,7 @@ def owner_of(config: RunnableConfig | None) -> str:
 
     An answer may quote internal documents, so the public page on a machine never shows what its staff asked.
     """
-    return f"{filters_of(ensure_config(config)).audience}:{user_of(config)}"
+    return f"{audience_in(config)}:{user_of(config)}"
 
 
 class ConversationStore(Protocol):

@@ -10,12 +10,9 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError
 
-from chains.audience import Audience, called_for
 from chains.citations.verification import LEAST_SUPPORT
-from chains.errors import QuestionError, SafetyCheckError, WaypointError
-from chains.history import HistoryMessage
-from chains.logs import get_logger
-from chains.naming import (
+from chains.documents.audience import Audience, called_for
+from chains.documents.naming import (
     cited_by_number,
     listed_markdown,
     passages_by_place,
@@ -23,6 +20,9 @@ from chains.naming import (
     place_text,
     unsupported_sentences,
 )
+from chains.errors import QuestionError, SafetyCheckError, WaypointError
+from chains.history import HistoryMessage
+from chains.logs import get_logger
 from chains.retrieval import Retriever, retrieve
 from chains.retrieval.filters import QuestionFilters
 from chains.state import Answer, Citation, Outcome, Passage, Question

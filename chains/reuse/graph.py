@@ -17,7 +17,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import PrivateAttr, SkipValidation
 
-from chains.audience import Audience, called_for
+from chains.documents.audience import Audience, called_for
 from chains.errors import QuestionError
 from chains.output import REPLACEMENT, merge
 from chains.state import Answer, Citation, Question

@@ -1,0 +1,1 @@
+"""What stands around a call of the chain: observers, conversations, deadline, records, and steps that may fail."""
