@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.ledger.connect import open_database
-from app.ledger.outbox import WaitingMessages
+from app.ledger.work import WaitingMessages
 from app.ports import Message
 from app.wings.events.outbox import Outbox
 from app.wings.events.publisher import Publisher

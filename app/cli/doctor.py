@@ -177,7 +177,7 @@ class Trials:
 
     def side_steps(self) -> Trial:
         """Return the steps beside answers and ingestions."""
-        from app.ledger.faults import Faults
+        from app.ledger.work import Faults
         from app.wiring.ledger import ledger_of
 
         remedy = "report it with its log line `side_step_failed`; a fault is listed here for seven days"

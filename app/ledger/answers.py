@@ -10,8 +10,6 @@ from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass, fields
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, text
-
 from app.ledger.database import Database
 from app.ports import NotTheAskerError
 from chains.documents.audience import Audience
@@ -103,7 +101,6 @@ VALUES (:id, :doc_id, :title, :table_head, :quote, '')
 ON CONFLICT (id) DO UPDATE SET passage = coalesce(statements.passage, '')
 """
 CITE = "INSERT INTO citations (answer, statement) VALUES (:answer, :id) ON CONFLICT DO NOTHING"
-EXPIRE = "DELETE FROM answers WHERE at < :oldest"
 SHRINK = """
 DELETE FROM answers WHERE id <= (SELECT max(id) FROM
     (SELECT id, sum(size) OVER (ORDER BY id DESC) AS total FROM answers) AS sized WHERE total > :most)
@@ -136,12 +133,12 @@ class AnswerStore:
 
     def add(self, answer: LoggedAnswer, quotes: Sequence[Quote] = ()) -> None:
         """Keep an answer, and what it cites; a trace that is there already stays as it is."""
-        with self.changing() as connection:
-            id_ = connection.execute(text(ADD), _values(answer)).scalar()
+        with self.changing():
+            id_ = self.database.value(ADD, **_values(answer))
             statements = [{"answer": id_, "id": quote.id} | quote._asdict() for quote in quotes]
             if id_ is not None and statements:
-                connection.execute(text(ADD_STATEMENT), statements)
-                connection.execute(text(CITE), statements)
+                self.database.run(ADD_STATEMENT, statements)
+                self.database.run(CITE, statements)
         self._until_trim -= 1
         if self._until_trim < 0:
             self._until_trim = TRIM_EVERY
@@ -161,16 +158,15 @@ class AnswerStore:
         if answer.asker != asker or (answer.audience == "internal" != audience):
             raise NotTheAskerError
         rate = "UPDATE answers SET score = :score, comment = :comment WHERE trace_id = :trace_id"
-        with self.changing() as connection:
-            values = {"trace_id": trace_id, "score": score, "comment": comment}
-            return connection.execute(text(rate), values).rowcount > 0
+        with self.changing():
+            return self.database.run(rate, {"trace_id": trace_id, "score": score, "comment": comment}) > 0
 
     def forget(self, user_id: str) -> int:
         """Delete the answers of a user for good, and return how many there were."""
         asker = self.asker_of(user_id)
-        with self.changing() as connection:
-            forgotten = connection.execute(text("DELETE FROM answers WHERE asker = :asker"), {"asker": asker}).rowcount
-            connection.execute(text(DROP_UNCITED))
+        with self.changing():
+            forgotten = self.database.run("DELETE FROM answers WHERE asker = :asker", {"asker": asker})
+            self.database.run(DROP_UNCITED)
         self.database.scrub()
         return forgotten
 
@@ -188,44 +184,38 @@ class AnswerStore:
         return [read_answer(row[1:]) for row in self._rows("asker = :asker", limit, asker=self.asker_of(user_id))]
 
     def count(self) -> int:
-        with self.database.reading() as connection:
-            return int(connection.execute(text("SELECT count(*) FROM answers")).scalar_one())
+        return int(self.database.value("SELECT count(*) FROM answers"))
 
     def uses(self) -> dict[str, int]:
         """Return how many answers cite each document, by its id."""
-        with self.database.reading() as connection:
-            return {str(doc_id): int(count) for doc_id, count in connection.execute(text(USES))}
+        return dict(map(tuple, self.database.rows(USES)))
 
     def asker_of(self, user_id: str) -> str:
         """Return the hash that stands for a user: nobody who lacks the key of this log can guess whom it stands for."""
         if self._key is None:
-            with self.database.changing() as connection:
-                connection.execute(text(MAKE_KEY), {"value": secrets.token_hex(32)})
-                key = connection.execute(text("SELECT value FROM facts WHERE name = 'asker_key'")).scalar_one()
-                self._key = bytes.fromhex(key)
+            with self.database.changing():
+                self.database.run(MAKE_KEY, {"value": secrets.token_hex(32)})
+                self._key = bytes.fromhex(self.database.fact("asker_key") or "")
         return hashlib.blake2b(user_id.encode(), key=self._key, digest_size=ASKER_BYTES).hexdigest()
 
     def trim(self) -> None:
         """Delete the answers that are too old, and the oldest ones beyond the size."""
-        with self.changing() as connection:
-            gone = connection.execute(text(EXPIRE), {"oldest": self.oldest}).rowcount
-            gone += connection.execute(text(SHRINK), {"most": self._most}).rowcount
-            if gone:
-                connection.execute(text(DROP_UNCITED))
+        with self.changing():
+            gone = self.database.run("DELETE FROM answers WHERE at < :oldest", {"oldest": self.oldest})
+            if gone + self.database.run(SHRINK, {"most": self._most}):
+                self.database.run(DROP_UNCITED)
 
     @property
     def oldest(self) -> float:
         """The time from which on answers are kept."""
         return self.now() - self.days * DAY_S
 
-    def changing(self) -> AbstractContextManager[Connection]:
+    def changing(self) -> AbstractContextManager[object]:
         """Change answers and statements, one at a time: else a statement might go while an answer comes to cite it."""
         return self.database.changing(alone="answers")
 
-    def _rows(self, where: str, limit: int, **values: Any) -> list[Any]:
-        with self.database.reading() as connection:
-            query = text(f"{SELECT} {where} ORDER BY id DESC LIMIT :limit")
-            return list(connection.execute(query, values | {"limit": limit}))
+    def _rows(self, where: str, limit: int, **values: Any) -> Sequence[Any]:
+        return self.database.rows(f"{SELECT} {where} ORDER BY id DESC LIMIT :limit", limit=limit, **values)
 
 
 def _values(answer: LoggedAnswer) -> dict[str, Any]:

@@ -75,17 +75,21 @@ class Database(ABC):
         with self.reading() as connection:
             return connection.exec_driver_sql(self.spelled(statement), self.given(values)).all()
 
-    def run(self, statement: str, values: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None) -> None:
-        """Execute a statement, once for the values or for each of several, written as those of `rows` are."""
+    def value(self, statement: str, **values: Any) -> Any:
+        """Return the first column of the first row that a query finds; None where it finds none."""
+        return next((row[0] for row in self.rows(statement, **values)), None)
+
+    def run(self, statement: str, values: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None) -> int:
+        """Execute a statement, once for the values or for each of several, and return how many rows it changed."""
         several = isinstance(values, Sequence)
         given: Any = [self.given(each) for each in values] if several else self.given(values or {})  # type: ignore[union-attr, arg-type]
         with self.changing() as connection:
-            connection.exec_driver_sql(self.spelled(statement), given)
+            return connection.exec_driver_sql(self.spelled(statement), given).rowcount
 
     def fact(self, name: str) -> str | None:
         """Return what was stated under a name."""
-        rows = self.rows("SELECT value FROM facts WHERE name = :name", name=name)
-        return rows[0][0] if rows else None
+        stated: str | None = self.value("SELECT value FROM facts WHERE name = :name", name=name)
+        return stated
 
     def state(self, name: str, value: str | None) -> None:
         """Keep a value under a name in place of the one before; None is no value."""

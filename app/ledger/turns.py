@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import TypeVar
 
 from langchain_core.runnables import run_in_executor
-from sqlalchemy import Connection, text
 
 from app.ledger.database import Database
 from chains.errors import SessionError, SessionNotFoundError, VectorStoreError
@@ -20,19 +19,18 @@ MOST_CHARACTERS = 8000
 MOST_CONVERSATIONS = 10_000
 
 OF_SESSION = "owner = :owner AND session = :session"
-READ = text(f"SELECT id, role, text, at FROM turns WHERE {OF_SESSION} ORDER BY id DESC LIMIT {MOST_TURNS}")
-ADD = text("INSERT INTO turns (owner, session, at, role, text) VALUES (:owner, :session, :at, :role, :text)")
-DELETE = text(f"DELETE FROM turns WHERE {OF_SESSION}")
-DELETE_OLD = text(f"DELETE FROM turns WHERE {OF_SESSION} AND id < :oldest")
+READ = f"SELECT id, role, text, at FROM turns WHERE {OF_SESSION} ORDER BY id DESC LIMIT {MOST_TURNS}"
+ADD = "INSERT INTO turns (owner, session, at, role, text) VALUES (:owner, :session, :at, :role, :text)"
+DELETE = f"DELETE FROM turns WHERE {OF_SESSION}"
 # A conversation lives on with its last turn, and the older ones with it.
-EXPIRE = text("""
+EXPIRE = """
 DELETE FROM turns WHERE at < :since AND NOT EXISTS (SELECT 1 FROM turns AS later
     WHERE later.owner = turns.owner AND later.session = turns.session AND later.at >= :since)
-""")
-DROP_OLDEST = text("""
+"""
+DROP_OLDEST = """
 DELETE FROM turns WHERE (owner, session) IN
     (SELECT owner, session FROM turns GROUP BY owner, session ORDER BY max(id) DESC LIMIT 1000 OFFSET :capacity)
-""")
+"""
 
 
 class Conversations:
@@ -48,12 +46,7 @@ class Conversations:
 
     async def turns(self, session_id: str, owner: str) -> list[Turn]:
         """Return the turns, oldest first; none where the owner has no such conversation, or it has expired."""
-
-        def read() -> list[Turn]:
-            with self._database.reading() as connection:
-                return self._read(connection, _key(session_id, owner))
-
-        return await _in_thread(read)
+        return await _in_thread(lambda: self._read(_key(session_id, owner)))
 
     async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
         """Put these turns behind the others at once; the first ones begin the conversation."""
@@ -61,15 +54,16 @@ class Conversations:
         rows = [key | turn._asdict() | {"at": self._now()} for turn in turns]
 
         def add() -> None:
-            with self._database.changing(alone=key["session"]) as connection:
-                connection.execute(EXPIRE, {"since": self._now() - self._ttl_s})
-                is_new = not self._read(connection, key)
-                connection.execute(ADD, rows)
+            run = self._database.run
+            with self._database.changing(alone=key["session"]):
+                run(EXPIRE, {"since": self._now() - self._ttl_s})
+                is_new = not self._read(key)
+                run(ADD, rows)
                 if is_new:
-                    connection.execute(DROP_OLDEST, {"capacity": self._capacity})
+                    run(DROP_OLDEST, {"capacity": self._capacity})
                 else:
-                    oldest = min(row.id for row in connection.execute(READ, key))
-                    connection.execute(DELETE_OLD, key | {"oldest": oldest})
+                    oldest = min(row.id for row in self._database.rows(READ, **key))
+                    run(f"{DELETE} AND id < :oldest", key | {"oldest": oldest})
 
         await _in_thread(add)
 
@@ -82,16 +76,16 @@ class Conversations:
         key = _key(session_id, owner)
 
         def delete() -> None:
-            with self._database.changing() as connection:
-                is_there = self._read(connection, key)
-                connection.execute(DELETE, key)
+            with self._database.changing():
+                is_there = self._read(key)
+                self._database.run(DELETE, key)
             if not is_there:
                 raise SessionNotFoundError(session_id)
 
         await _in_thread(delete)
 
-    def _read(self, connection: Connection, key: dict[str, str]) -> list[Turn]:
-        rows = connection.execute(READ, key).all()
+    def _read(self, key: dict[str, str]) -> list[Turn]:
+        rows = self._database.rows(READ, **key)
         is_over = not rows or rows[0].at < self._now() - self._ttl_s
         return [] if is_over else trimmed([Turn(row.role, row.text) for row in reversed(rows)])
 

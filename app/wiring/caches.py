@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter
 
 import prompts
-from app.ledger.cache import LedgerCache
+from app.ledger.work import LedgerCache
 from app.settings import Settings
 from app.settings.answering import ANSWERING
 from app.wiring.ledger import ledger_of

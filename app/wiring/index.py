@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from app import hooks
-from app.ledger.faults import Faults
 from app.ledger.index import PassageIndex
+from app.ledger.work import Faults
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches

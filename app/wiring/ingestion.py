@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
-from app.ledger.copies import Copies
 from app.ledger.index import PassageIndex
+from app.ledger.work import Copies
 from app.settings import Settings
 from app.wiring.chain import suspicious_of
 from app.wiring.ledger import ledger_of

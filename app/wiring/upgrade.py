@@ -149,7 +149,7 @@ def _records(folder: Path) -> tuple[dict[Source, float], dict[str, str | None]]:
     sources: dict[Source, float] = {}
     if (folder / RECORDS).exists():
         with rows_of(folder / RECORDS) as read:
-            rows = read("SELECT key, updated_at FROM upsertion_record WHERE namespace = 'sources'", {})
+            rows = read("SELECT key, updated_at FROM upsertion_record WHERE namespace = 'sources'")
         sources = {Source(*json.loads(row["key"])): row["updated_at"] for row in rows}
     scopes = json.loads((folder / SCOPES).read_text(encoding="utf-8")) if (folder / SCOPES).exists() else {}
     return sources, scopes

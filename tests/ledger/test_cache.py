@@ -2,10 +2,8 @@
 
 import pytest
 
-from app.ledger.cache import LedgerCache
 from app.ledger.connect import open_database
-from app.ledger.copies import Copies
-from app.ledger.faults import Faults
+from app.ledger.work import Copies, Faults, LedgerCache
 from chains.caching.typed_cache import StoreError
 from chains.errors import WaypointError
 from tests.chains.caching.chain import StoppedClock
@@ -25,7 +23,7 @@ def test_a_value_lives_for_its_time_and_no_longer(database, given, lifetime):
 
 
 def test_what_is_beyond_the_room_goes_the_first_to_end_first(database, monkeypatch):
-    monkeypatch.setattr("app.ledger.cache.TRIM_EVERY", 0)
+    monkeypatch.setattr("app.ledger.work.TRIM_EVERY", 0)
     clock = StoppedClock()
     cache = LedgerCache(database, ttl_s=60, most_bytes=6, now=clock.now)
     for name in "abcd":

@@ -3,7 +3,7 @@
 import pytest
 
 from app.ledger.connect import open_database
-from app.ledger.outbox import WaitingMessages
+from app.ledger.work import WaitingMessages
 from tests.event_stores import message
 
 

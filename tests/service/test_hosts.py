@@ -14,7 +14,7 @@ import httpx
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from app.ledger.outbox import WaitingMessages
+from app.ledger.work import WaitingMessages
 from app.settings import load_settings
 from app.wiring.ledger import ledger_of
 from benchmarks.processes import PATIENCE_S

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from app.ledger.outbox import WaitingMessages
+from app.ledger.work import WaitingMessages
 from app.ports import Message
 from app.wings.events.analytics import Events, message
 from app.wings.events.publisher import Publisher, publish

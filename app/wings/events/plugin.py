@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app import hooks
-from app.ledger.outbox import WaitingMessages
+from app.ledger.work import WaitingMessages
 from app.ports import MOST_EVENTS, Trial
 from app.settings import Settings
 from app.wiring.checks import TIMEOUT_S, answers

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from sqlalchemy import text
 
 from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.held_words import says
@@ -118,8 +117,7 @@ def insights(store: AnswerStore, services: "Service", *, since: float) -> Insigh
         key=lambda some: -math.fsum(math.exp2(min(0.0, one.at - now) / (HALF_LIFE_DAYS * DAY_S)) for one in some)
     )
     made = [_gap(group, services) for group in groups[: 2 * MOST_GROUPS]]
-    with store.database.reading() as connection:
-        documents = [DocumentUse(*row) for row in connection.execute(USES, {"since": since})]
+    documents = [DocumentUse(*row) for row in store.database.rows(USES, since=since)]
     entries = {} if services.settings.retrieval.url else services.index.library.catalogue("internal").entries
     cited = {one.doc_id for one in documents}
     return Insights(
@@ -209,12 +207,12 @@ def _nearest(found: Sequence[Document]) -> Iterator[NearDocument]:
         yield NearDocument(doc_id, title, audience_of(metadata), None if score is None else round(score, 2))
 
 
-USES = text("""
+USES = """
 SELECT statements.doc_id, max(statements.title) AS title, count(DISTINCT answers.id) AS cited,
     count(DISTINCT CASE WHEN answers.score < 0 THEN answers.id END) AS wrong
 FROM answers JOIN citations ON citations.answer = answers.id JOIN statements ON statements.id = citations.statement
 WHERE answers.outcome = 'answered' AND answers.at >= :since GROUP BY statements.doc_id
-""")
+"""
 
 
 def report_lines(found: Insights) -> Iterator[str]:

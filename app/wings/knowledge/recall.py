@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from sqlalchemy import text
-
 from app.ledger.answers import FIELDS, AnswerStore, LoggedAnswer, read_answer
 from app.ledger.passages import Passages
 from app.wings.knowledge.answer_log import can_recall, open_answers
@@ -35,9 +33,6 @@ SELECT id, doc_id, quote, table_head, passage FROM statements WHERE passage IS N
 HELD = "UPDATE statements SET passage = :passage, missing_since = NULL WHERE id = :id"
 MISSING = "UPDATE statements SET passage = NULL, missing_since = :now WHERE id = :id AND missing_since IS NULL"
 STILL_MISSING = "UPDATE statements SET passage = NULL WHERE id = :id AND missing_since IS NOT NULL"
-CHECKED = """
-INSERT INTO facts (name, value) VALUES ('recalled', :version) ON CONFLICT (name) DO UPDATE SET value = :version
-"""
 RESTING = """
 FROM answers JOIN citations ON citations.answer = answers.id JOIN statements ON statements.id = citations.statement
 WHERE statements.missing_since IS NOT NULL AND answers.at >= :since
@@ -91,8 +86,7 @@ def check(store: AnswerStore, index: Passages) -> set[str]:
         VectorStoreError: the log cannot be read or written, or the index not be read.
     """
     version = index.version or ""
-    with store.database.reading() as connection:
-        rows = connection.execute(text(UNSETTLED), {"version": version}).all()
+    rows = store.database.rows(UNSETTLED, version=version)
     present = chunks_by_id(index, [row.passage for row in rows if row.passage])
     unsettled = {row.id: row for row in rows if row.passage not in present}
     wanted = {id_: Words(tokens_of(row.quote), tokens_of(row.table_head)) for id_, row in unsettled.items()}
@@ -100,23 +94,22 @@ def check(store: AnswerStore, index: Passages) -> set[str]:
     passages = dict(holders(wanted, documents_of(index, own)))
     if gone := {id_: words for id_, words in wanted.items() if id_ not in passages}:
         passages |= dict(holders(gone, documents_of(index, (one.doc_id for one in index.documents()))))
-    with store.changing() as connection:
-        newly = set()
+    run, newly = store.database.run, set()
+    with store.changing():
         for id_ in unsettled:
             if id_ in passages:
-                connection.execute(text(HELD), {"id": id_, "passage": passages[id_]})
-            elif connection.execute(text(MISSING), {"id": id_, "now": store.now()}).rowcount:
+                run(HELD, {"id": id_, "passage": passages[id_]})
+            elif run(MISSING, {"id": id_, "now": store.now()}):
                 newly.add(id_)
             else:
-                connection.execute(text(STILL_MISSING), {"id": id_})
-        connection.execute(text(CHECKED), {"version": version})
+                run(STILL_MISSING, {"id": id_})
+        store.database.state("recalled", version)
     return newly
 
 
 def count_recalled(store: AnswerStore) -> int:
     """Return how many answers rest on words that changed or vanished, by the last check."""
-    with store.database.reading() as connection:
-        return int(connection.execute(text(COUNT), {"since": store.oldest}).scalar_one())
+    return int(store.database.value(COUNT, since=store.oldest))
 
 
 def recalled(
@@ -139,8 +132,7 @@ def recalled(
     statement, values = NEWEST, dict[str, Any](limit=limit)
     if trace_id is not None:
         statement, values = OF_TRACE, {"trace_id": trace_id}
-    with store.database.reading() as connection:
-        rows = list(connection.execute(text(statement), {"since": store.oldest} | values))
+    rows = store.database.rows(statement, since=store.oldest, **values)
     known: dict[int, Change] = {}
     found: dict[str, list[Change]] = {}
     answers: dict[str, LoggedAnswer] = {}

@@ -1,20 +1,19 @@
 """Upload jobs, which every process of the service can read."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from sqlalchemy import text
-
 from app.ledger.database import Database
-from app.ledger.schema import jobs
+from app.ledger.rows import as_json
+from app.ledger.words import metadata_of
 from chains.documents.audience import Audience
 
 State = Literal["waiting", "running", "done", "failed"]
 KEPT_S = 7 * 24 * 3600
-OVER = ("done", "failed")
+OVER = ["done", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,12 @@ class Job:
         return self.state in OVER
 
 
+WRITE = """
+INSERT INTO jobs (id, state, created_at, value) VALUES (:id, :state, :created_at, :value)
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, value = excluded.value
+"""
+
+
 @dataclass(frozen=True)
 class Jobs:
     """The jobs of a ledger."""
@@ -61,41 +66,34 @@ class Jobs:
 
     def write(self, job: Job) -> Job:
         """Store the state of a job, and return it."""
-        values = {"state": job.state, "created_at": job.created_at, "value": asdict(job)}
-        with self.database.changing() as connection:
-            if not connection.execute(jobs.update().where(jobs.c.id == job.job_id).values(values)).rowcount:
-                connection.execute(jobs.insert().values(values | {"id": job.job_id}))
+        values = {"id": job.job_id, "state": job.state, "created_at": job.created_at}
+        self.database.run(WRITE, values | {"value": as_json(asdict(job))})
         return job
 
     def add(self, job: Job, check: Callable[[], None]) -> None:
         """Store a new job unless `check` raises; no other process adds one meanwhile."""
-        with self.database.changing() as connection:
-            if self.database.dialect == "postgresql":
-                connection.execute(text("LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE"))
+        with self.database.changing(alone="jobs"):
             check()
             self.write(job)
 
     def read(self, job_id: str) -> Job | None:
-        with self.database.reading() as connection:
-            value = connection.execute(jobs.select().with_only_columns(jobs.c.value).where(jobs.c.id == job_id))
-            return next((_job(row.value) for row in value), None)
+        return next(self._read("SELECT value FROM jobs WHERE id = :id", id=job_id), None)
 
     def unfinished(self) -> list[Job]:
         """Return the unfinished jobs, oldest first."""
-        query = jobs.select().where(jobs.c.state.not_in(OVER)).order_by(jobs.c.created_at)
-        with self.database.reading() as connection:
-            return [_job(row.value) for row in connection.execute(query)]
+        query = "SELECT value FROM jobs WHERE NOT state = ANY(:over) ORDER BY created_at"
+        return list(self._read(query, over=OVER))
 
     def drop_old(self) -> None:
         """Delete the jobs that ended long ago."""
-        is_old = jobs.c.state.in_(OVER) & (jobs.c.created_at < time.time() - KEPT_S)
-        with self.database.changing() as connection:
-            connection.execute(jobs.delete().where(is_old))
+        drop = "DELETE FROM jobs WHERE state = ANY(:over) AND created_at < :since"
+        self.database.run(drop, {"over": OVER, "since": time.time() - KEPT_S})
 
     def working(self) -> AbstractContextManager[bool]:
         """Let no other process work on jobs while the body runs; yield False where one does."""
         return self.database.lock("uploads")
 
-
-def _job(value: dict[str, Any]) -> Job:
-    return replace(Job(**value), files=tuple(UploadedFile(**file) for file in value["files"]))
+    def _read(self, query: str, **values: Any) -> Iterator[Job]:
+        for (row,) in self.database.rows(query, **values):
+            value = metadata_of(row)
+            yield replace(Job(**value), files=tuple(UploadedFile(**file) for file in value["files"]))

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.documents import Document
 
 from app.ledger.answers import AnswerStore, Quote
-from app.ledger.outbox import WaitingMessages
 from app.ledger.passages import HeldDocument
+from app.ledger.work import WaitingMessages
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.held_words import nearest_words, tokens_of

@@ -1,0 +1,166 @@
+"""What all processes of a service share beside the index: cached values, messages, fetched copies, faults of steps.
+
+Every method raises VectorStoreError where the ledger cannot be used, unless it says otherwise.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+
+from app.ledger.database import Database
+from app.ports import Message
+from chains.caching.typed_cache import StoreError
+from chains.errors import WaypointError
+
+MOST_BYTES = 256 * 2**20
+TRIM_EVERY = 100  # Values that a process keeps before it looks for expired ones.
+
+SET = """
+INSERT INTO cache (name, expires, value) VALUES (:name, :expires, :value)
+ON CONFLICT (name) DO UPDATE SET expires = excluded.expires, value = excluded.value
+"""
+SHRINK = """
+DELETE FROM cache WHERE name IN (SELECT name FROM
+    (SELECT name, sum(length(value)) OVER (ORDER BY expires DESC, name) AS total FROM cache) AS sized
+    WHERE total > :most)
+"""
+
+
+class LedgerCache:
+    """Keeps bytes for `ttl_s` seconds; beyond `most_bytes` the ones that end first go. It raises StoreError."""
+
+    is_quick = False
+
+    def __init__(
+        self, database: Database, *, ttl_s: float, most_bytes: int = MOST_BYTES, now: Callable[[], float] = time.time
+    ) -> None:
+        self._database, self._ttl_s, self._most_bytes, self._now = database, ttl_s, most_bytes, now
+        self._until_trim = 0
+
+    def get(self, name: str) -> bytes | None:
+        """Return the value; None if it is missing or expired."""
+        query = "SELECT value FROM cache WHERE name = :name AND expires > :now"
+        try:
+            value = self._database.value(query, name=name, now=self._now())
+        except WaypointError as error:
+            raise StoreError(str(error)) from error
+        return None if value is None else bytes(value)
+
+    def set(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
+        now = self._now()
+        try:
+            with self._database.changing():
+                self._database.run(SET, {"name": name, "expires": now + (ttl_s or self._ttl_s), "value": data})
+                self._until_trim -= 1
+                if self._until_trim < 0:
+                    self._until_trim = TRIM_EVERY
+                    self._database.run("DELETE FROM cache WHERE expires <= :now", {"now": now})
+                    self._database.run(SHRINK, {"most": self._most_bytes})
+        except WaypointError as error:
+            raise StoreError(str(error)) from error
+
+
+PUT = """
+INSERT INTO outbox (id, routing_key, correlation_id, body) VALUES (:id, :routing_key, :correlation_id, :body)
+ON CONFLICT (id) DO NOTHING
+"""
+DROP = "DELETE FROM outbox WHERE place <= (SELECT place FROM outbox ORDER BY place DESC LIMIT 1 OFFSET :capacity)"
+FIRST = "SELECT id, routing_key, correlation_id, body FROM outbox ORDER BY place LIMIT :limit"
+
+
+class WaitingMessages:
+    """At most `capacity` messages that wait for the broker, in the order in which they were stored."""
+
+    def __init__(self, database: Database, *, capacity: int) -> None:
+        self._database, self._capacity = database, capacity
+
+    @property
+    def place(self) -> str:
+        """Where they wait, without a secret."""
+        return f"the ledger {self._database.place}"
+
+    def put(self, messages: Sequence[Message]) -> int:
+        """Store the messages but those whose id is there, and return how many of the oldest were dropped for them."""
+        with self._database.changing():
+            self._database.run(PUT, [message._asdict() for message in messages])
+            return self._database.run(DROP, {"capacity": self._capacity})
+
+    def first(self, limit: int) -> list[Message]:
+        """Return the oldest messages, at most `limit`."""
+        return [Message(*row) for row in self._database.rows(FIRST, limit=limit)]
+
+    def remove(self, messages: Sequence[Message]) -> int:
+        """Remove messages, and return how many of them were there."""
+        ids = [message.id for message in messages]
+        return self._database.run("DELETE FROM outbox WHERE id = ANY(:ids)", {"ids": ids})
+
+    def count(self) -> int:
+        return int(self._database.value("SELECT count(*) FROM outbox"))
+
+    def delivering(self) -> AbstractContextManager[bool]:
+        """Let no other process deliver while the body runs; yield False where one does."""
+        return self._database.lock("events")
+
+
+KEEP_COPY = """
+INSERT INTO copies (source, address, name, fingerprint) VALUES (:source, :address, :name, :fingerprint)
+ON CONFLICT (source, address) DO UPDATE SET name = excluded.name, fingerprint = excluded.fingerprint
+"""
+
+
+class Copies:
+    """The names, addresses and versions of what was fetched of one remote `source`."""
+
+    def __init__(self, database: Database, source: str) -> None:
+        self._database, self._source = database, source
+
+    def known(self) -> list[tuple[str, str, str]]:
+        """Return the address, the name and the version of each copy."""
+        query = "SELECT address, name, fingerprint FROM copies WHERE source = :source"
+        return [tuple(row) for row in self._database.rows(query, source=self._source)]
+
+    def keep(self, address: str, name: str, fingerprint: str) -> None:
+        """Write down that a copy is of this version."""
+        copy = {"source": self._source, "address": address, "name": name, "fingerprint": fingerprint}
+        self._database.run(KEEP_COPY, copy)
+
+    def forget(self, addresses: Iterable[str]) -> None:
+        if rows := [{"source": self._source, "address": address} for address in addresses]:
+            self._database.run("DELETE FROM copies WHERE source = :source AND address = :address", rows)
+
+
+FAULT_DAYS = 7  # Older faults are no longer shown.
+KEEP_FAULT = """
+INSERT INTO faults (step, number, at, reason) VALUES (:step, 1, :now, :reason) ON CONFLICT (step) DO UPDATE SET
+    number = CASE WHEN faults.at < :since THEN 1 ELSE faults.number + 1 END, at = :now, reason = :reason
+"""
+
+
+class Faults:
+    """How often each step beside answers and ingestions failed, and when and why last, for `waypoint doctor`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(self, step: str, reason: str) -> None:
+        """Count a fault; where the ledger cannot be written, it is only logged."""
+        with suppress(WaypointError):
+            self._database.run(KEEP_FAULT, {"step": step, "reason": reason, "now": time.time(), "since": _since()})
+
+    def status(self) -> str:
+        """Return that no step has failed lately.
+
+        Raises:
+            WaypointError: one has; the message says which, how often, and why.
+        """
+        query = "SELECT step, number, reason FROM faults WHERE at >= :since ORDER BY step"
+        if faults := self._database.rows(query, since=_since()):
+            raise WaypointError("; ".join(f"{step} failed {number} times: {reason}" for step, number, reason in faults))
+        return f"none failed in {FAULT_DAYS} days"
+
+    def forget(self) -> None:
+        self._database.run("DELETE FROM faults")
+
+
+def _since() -> float:
+    return time.time() - FAULT_DAYS * 86_400
