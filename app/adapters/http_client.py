@@ -32,12 +32,10 @@ LONGEST_RETRY_AFTER_S = 86_400.0
 
 
 def client(*, headers: dict[str, str] | None = None, max_bytes: int = MAX_BYTES) -> httpx.Client:
-    """Return a client for calls that block."""
     return httpx.Client(transport=_Transport(max_bytes), headers=UNCOMPRESSED | (headers or {}), follow_redirects=False)
 
 
 def async_client() -> httpx.AsyncClient:
-    """Return a client for calls that await."""
     return httpx.AsyncClient(transport=_AsyncTransport(), headers=UNCOMPRESSED, follow_redirects=False)
 
 

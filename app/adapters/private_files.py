@@ -11,8 +11,7 @@ FILE_MODE = 0o600
 def make_private_folder(folder: Path) -> None:
     """Make a folder, and those above it that are missing; one that is there already stays as it is.
 
-    Raises:
-        OSError: it cannot be made.
+    Raise OSError if it cannot be made.
     """
     for each in (*reversed(folder.parents), folder):
         each.mkdir(mode=FOLDER_MODE, exist_ok=True)
@@ -21,8 +20,7 @@ def make_private_folder(folder: Path) -> None:
 def make_private_file(file: Path) -> None:
     """Make an empty file where there is none; one that is there already stays as it is.
 
-    Raises:
-        OSError: it cannot be made.
+    Raise OSError if it cannot be made.
     """
     if not file.exists():
         file.touch(mode=FILE_MODE, exist_ok=True)

@@ -95,7 +95,6 @@ class RetrievalService:
         return self._calls.retrying(callbacks)(self._attempt, _body(query, top_k, filters), callbacks)
 
     async def asearch(self, query: str, *, top_k: int, filters: Filters, callbacks: Any = None) -> list[Document]:
-        """Return the passages, best first, with the score that the service gave in the metadata."""
         body = _body(query, top_k, filters)
         found: list[Document] = await self._calls.aretrying(callbacks)(self._aattempt, body, callbacks)
         return found
@@ -139,7 +138,6 @@ class RemoteRetriever(ChunkRetriever):
     keeps_deadline: ClassVar[bool] = True
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the passages, best first."""
         found = self.service.search(query, top_k=top_k, filters=filters, callbacks=callbacks)
         return _wanted(found, top_k=top_k, threshold=threshold, filters=filters)
 

@@ -85,7 +85,6 @@ class ServiceCalls:
         return retrying(self._policy, self._clock, lambda: self._left_s(callbacks), self._retries)
 
     def aretrying(self, callbacks: Any) -> AsyncRetrying:
-        """Return the same loop for calls that await."""
         return aretrying(self._policy, self._clock, lambda: self._left_s(callbacks), self._retries)
 
     @contextmanager
@@ -93,10 +92,7 @@ class ServiceCalls:
         """Guard one attempt: give the seconds it may take, and turn httpx's errors into those of the service's kind.
 
         The body sends the request, calls `raise_for_status`, and checks the reply. It succeeded if it raises nothing.
-
-        Raises:
-            WaypointError: of the service's kind.
-            DeadlineError: the question's time is used up.
+        Raise an error of the service's kind; DeadlineError if the question's time is used up.
         """
         try:
             with self._guarded(callbacks) as timeout_s:

@@ -149,8 +149,7 @@ class AnswerStore:
     ) -> bool:
         """Put the asker's score and comment to an answer, in place of earlier ones; return whether the answer is there.
 
-        Raises:
-            NotTheAskerError: somebody else asked, or the asker may no longer see the answer.
+        Raise NotTheAskerError if somebody else asked, or the asker may no longer see the answer.
         """
         answer, asker = self.find(trace_id), self.asker_of(user_id) if user_id else None
         if answer is None:
@@ -225,7 +224,6 @@ def _values(answer: LoggedAnswer) -> dict[str, Any]:
 
 
 def read_answer(row: Sequence[Any]) -> LoggedAnswer:
-    """Return the answer of a row of `FIELDS`."""
     values = dict(zip(COLUMNS, row, strict=True))
     values["nearest"] = tuple(Nearest(*document) for document in json.loads(values["nearest"]))
     return LoggedAnswer(**values)

@@ -14,8 +14,7 @@ def open_database(
 ) -> Database:
     """Return the database of a collection at a PostgreSQL `url`, or else in a SQLite `file`; nothing is opened yet.
 
-    Raises:
-        ConfigurationError: the address is none, or the driver is not installed.
+    Raise ConfigurationError if the address is none, or the driver is not installed.
     """
     if url:
         from app.ledger.postgres import PostgresDatabase  # noqa: PLC0415 - An extra; most do without.

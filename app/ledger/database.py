@@ -87,7 +87,6 @@ class Database(ABC):
             return connection.exec_driver_sql(self.spelled(statement), given).rowcount
 
     def fact(self, name: str) -> str | None:
-        """Return what was stated under a name."""
         stated: str | None = self.value("SELECT value FROM facts WHERE name = :name", name=name)
         return stated
 
@@ -106,7 +105,6 @@ class Database(ABC):
         """Return a statement as the driver takes it."""
 
     def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return values as the driver takes them."""
         return dict(values)
 
     def migrate(self) -> None:

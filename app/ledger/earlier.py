@@ -109,7 +109,6 @@ def bring_from_postgres(database: Database, collection: str) -> list[str]:
 
 @contextmanager
 def rows_of(file: Path) -> Iterator[Read]:
-    """Give what reads rows of a SQLite file as dictionaries."""
     with closing(sqlite3.connect(file)) as connection:
         connection.row_factory = sqlite3.Row
         yield lambda query, **values: [dict(row) for row in connection.execute(query, values)]

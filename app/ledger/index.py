@@ -58,9 +58,8 @@ class PassageIndex:
     def open(self) -> Passages:
         """Return the passages as they are now.
 
-        Raises:
-            ConfigurationError: they are of another format, or were made with another embedding model.
-            VectorStoreError: the ledger cannot be read.
+        Raise ConfigurationError if they are of another format, or were made with another embedding model;
+        VectorStoreError if the ledger cannot be read.
         """
         with self.database.reading():
             self._check()
@@ -68,11 +67,7 @@ class PassageIndex:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock of an ingestion while the body runs.
-
-        Raises:
-            IndexBusyError: another ingestion holds it.
-        """
+        """Hold the lock of an ingestion while the body runs. Raise IndexBusyError if another ingestion holds it."""
         with self.database.lock("ingest") as ours:
             if not ours:
                 msg = "another ingestion into the same store is at work, here or on another host; wait until it is done"
@@ -94,12 +89,10 @@ class PassageIndex:
         return {id_ for (id_,) in self.database.rows("SELECT id FROM passages WHERE doc_id = :id", id=doc_id)}
 
     def staged(self, ids: Sequence[str]) -> set[str]:
-        """Return which of the passages were embedded already, by a run that did not come to its end."""
         query = "SELECT id FROM staged WHERE model = :model AND id = ANY(:ids)"
         return {id_ for (id_,) in self.database.rows(query, model=self.recipe.embedding_model, ids=list(ids))}
 
     def stage(self, chunks: Sequence[Document], vectors: Sequence[Sequence[float]]) -> None:
-        """Keep passages with their vectors until they are published; they survive the end of the process."""
         self.database.run(
             STAGE,
             [
@@ -158,7 +151,6 @@ class PassageIndex:
             log.warning("exact_search", index=place, reason=str(error)[:200])
 
     def close(self) -> None:
-        """Close what is open beside the ledger."""
         self.vectors.close()
 
     def _check(self) -> None:

@@ -73,14 +73,12 @@ class Passages:
         return self._recipe.embeddings
 
     def reading(self) -> AbstractContextManager[object]:
-        """Let all that the body reads be of one moment."""
         return self._database.reading()
 
     def count(self) -> int:
         return int(self._database.rows("SELECT count(*) FROM passages")[0][0])
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
-        """Return the similarities of the passages nearest to `vector` by id, the nearest first."""
         with self._database.reading():  # Of an index that was replaced meanwhile, the vectors of its words are asked.
             facts = dict(map(tuple, self._database.rows(FACTS)))
             if "dimensions" not in facts:
@@ -94,11 +92,9 @@ class Passages:
             return self._vectors.nearest(facts["version"], vector, limit, where)
 
     def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of those given passages that exist, by id."""
         return self._vectors.of(ids) if ids else {}
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return those of the given passages that exist, in any order."""
         query = "SELECT id, content, meta FROM passages WHERE id = ANY(:ids)"
         return [
             Document(id=id_, page_content=content, metadata=metadata_of(meta))
@@ -111,7 +107,6 @@ class Passages:
         return self._words_for(where).search(question, limit, where)
 
     def corrected(self, question: str, where: Mapping[str, str], is_word: Callable[[str], bool]) -> str:
-        """Return the question with the words of the index in place of its typing errors."""
         return self._words_for(where).corrected(question, is_word)
 
     def named(self, question: str, where: Mapping[str, str]) -> dict[str, float]:
@@ -119,20 +114,16 @@ class Passages:
         return self._words_for(where).named(question)
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
-        """Return the places of those given passages that exist, by id."""
         return places(self._database, ids)
 
     def documents(self) -> list[HeldDocument]:
-        """Return what is held of every document."""
         return [HeldDocument(*row) for row in self._database.rows(DOCUMENTS)]
 
     def chunks_of(self, document: str) -> list[str]:
-        """Return the ids of a document's passages, in order; empty where it is unknown."""
         rows = self._database.rows("SELECT id FROM passages WHERE doc_id = :id ORDER BY number", id=document)
         return [id_ for (id_,) in rows]
 
     def around(self, document: str, number: int) -> list[Document]:
-        """Return the other passages of the section that a passage of a document is in, the nearest first."""
         rows = self._database.rows(SECTION, id=document, number=number)
         return [Document(id=id_, page_content=content, metadata=metadata_of(meta)) for id_, content, meta in rows]
 
@@ -147,7 +138,6 @@ class Passages:
         return scopes
 
     def searched_by(self) -> str:
-        """Return in words what searches the vectors."""
         rows = self._database.rows("SELECT id FROM passages LIMIT 1")
         vectors = self.vectors([rows[0][0]]) if rows else {}
         return self._vectors.searched_by(self.version or "", len(next(iter(vectors.values()), ())) or 1)

@@ -73,17 +73,14 @@ class PostgresDatabase(Database):
 
     @property
     def place(self) -> str:
-        """Return host, port and name."""
         return str(self.address)
 
     def explained(self, error: BaseException) -> VectorStoreError:
-        """Return the error that says what happened at the address, and what to do."""
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         return VectorStoreError(f"the database {self.address} failed ({reason}); {remedy_of(error)}")
 
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
-        """Hold an advisory lock over a connection of its own."""
         names = {"schema": self.schema, "name": name}
         with self._engine.connect() as connection:
             with connection.begin():
@@ -98,7 +95,6 @@ class PostgresDatabase(Database):
         """Do nothing: the server cleans up by itself (autovacuum)."""
 
     def take_time(self) -> None:
-        """Lift the limit of time from the statements of the current change."""
         self.run("SET LOCAL statement_timeout = 0")
 
     def copy_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
@@ -117,7 +113,6 @@ class PostgresDatabase(Database):
                 raise self.explained(error) from error
 
     def spelled(self, statement: str) -> str:
-        """Return the statement with its values as psycopg names them."""
         return _spelled(statement)
 
     @property
@@ -180,11 +175,7 @@ def keepable(text: str) -> str:
 
 
 def psycopg() -> ModuleType:
-    """Return the driver.
-
-    Raises:
-        ConfigurationError: it is not installed.
-    """
+    """Return the driver. Raise ConfigurationError if it is not installed."""
     with from_extra("postgres", "PostgreSQL"):
         import psycopg  # noqa: PLC0415 - An extra; whoever keeps no index in PostgreSQL does without.
     return psycopg
@@ -224,7 +215,6 @@ class Address:
             raise ConfigurationError(msg) from None  # Its words hold parts of the address.
 
     def __str__(self) -> str:
-        """Return host, port and name."""
         host, port = self.options.get("host", "localhost"), self.options.get("port", "5432")
         return f"{host}:{port}/{self.options.get('dbname', '')}"
 
@@ -259,7 +249,6 @@ OTHERWISE = "check that the server runs and that DATABASE_URL leads to it"
 
 
 def remedy_of(error: BaseException) -> str:
-    """Say what to do about an error of the driver."""
     state = getattr(error, "sqlstate", None) or ""
     known = (REMEDIES[start] for start in (state, state[:2]) if start in REMEDIES)
     said = (remedy for words, remedy in WORDS.items() if words in str(error))

@@ -71,7 +71,6 @@ def delete(database: Database, ids: Sequence[str]) -> None:
 
 
 def clear(database: Database) -> None:
-    """Delete all passages, their words and their sources."""
     tables = ["passages", "sources"]
     if database.dialect == "postgresql":
         tables += ["words", "terms", "postings"]

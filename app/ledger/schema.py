@@ -224,5 +224,4 @@ POSTINGS = (
 
 
 def tables_of_words(dialect: Literal["sqlite", "postgresql"]) -> tuple[str, ...]:
-    """Return the statements that make the tables of words."""
     return FTS if dialect == "sqlite" else POSTINGS

@@ -56,7 +56,6 @@ class SqliteDatabase(Database):
         return str(self.file)
 
     def explained(self, error: BaseException) -> VectorStoreError:
-        """Return the error that names the file."""
         return VectorStoreError(
             f"the ledger {str(self.file)!r} cannot be used ({error}); "
             "check CHROMA_PATH (or MEMORY_STORE_PATH), that it can be written, and that the disk is not full"
@@ -64,7 +63,6 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
-        """Hold a lock file beside the ledger while the body runs."""
         self._make_folder()
         lock = FileLock(
             self.file.with_name(f"{self.file.name}.{name}.lock"), timeout=0, mode=FILE_MODE, thread_local=False
@@ -97,11 +95,9 @@ class SqliteDatabase(Database):
             raise VectorStoreError(msg)
 
     def spelled(self, statement: str) -> str:
-        """Return the statement with lists as JSON."""
         return _spelled(statement)
 
     def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values, lists as JSON."""
         return {name: json.dumps(value) if isinstance(value, list) else value for name, value in values.items()}
 
     @property

@@ -68,11 +68,7 @@ class Conversations:
         await _in_thread(add)
 
     async def delete(self, session_id: str, owner: str) -> None:
-        """Forget a conversation.
-
-        Raises:
-            SessionNotFoundError: the owner has none of this id.
-        """
+        """Forget a conversation. Raise SessionNotFoundError if the owner has none of this id."""
         key = _key(session_id, owner)
 
         def delete() -> None:

@@ -72,7 +72,6 @@ class Vectors:
         return None if self._database.dialect == "postgresql" else self._make_follower()
 
     def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
-        """Return the similarities of the passages nearest to `vector` by id, the nearest first."""
         if self._database.dialect == "postgresql":
             return self._by_pgvector(version, vector, limit, where)
         if self._follows():
@@ -85,7 +84,6 @@ class Vectors:
         return self._compared(version).nearest(vector, limit, where)
 
     def of(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of those given passages that exist, by id."""
         if self._database.dialect == "postgresql":
             rows = self._database.rows(
                 "SELECT id, vector_send(vector) FROM passages WHERE id = ANY(:ids)", ids=list(ids)
@@ -218,8 +216,7 @@ BUILD_BREADTH = 200
 def index_vectors(database: Database, dimensions: int) -> None:
     """Make the index of vectors of so many dimensions in PostgreSQL, and drop those of others.
 
-    Raises:
-        ConfigurationError: there are too many.
+    Raise ConfigurationError if there are too many.
     """
     if database.dialect != "postgresql":
         return

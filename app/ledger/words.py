@@ -204,7 +204,6 @@ class FtsWords(Words):
     """The words in a table of FTS5."""
 
     def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
-        """Return ids with BM25 of these words, best first."""
         match = " OR ".join(f'"{word}"' for word in words)
         query = BEST_WHERE if where else BEST
         return self._rows(query, match=match, limit=limit, where=condition(where), **where)
@@ -266,7 +265,6 @@ class PostingsWords(Words):
         self._size: tuple[int, float] | None = None
 
     def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
-        """Return ids with BM25 of these words, best first."""
         if self._size is None:
             [[passages, tokens]] = self._database.rows(SIZE.format(shown=self._shown))
             self._size = int(passages), float(tokens) / passages if passages else 1.0

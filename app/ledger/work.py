@@ -115,12 +115,10 @@ class Copies:
         self._database, self._source = database, source
 
     def known(self) -> list[tuple[str, str, str]]:
-        """Return the address, the name and the version of each copy."""
         query = "SELECT address, name, fingerprint FROM copies WHERE source = :source"
         return [tuple(row) for row in self._database.rows(query, source=self._source)]
 
     def keep(self, address: str, name: str, fingerprint: str) -> None:
-        """Write down that a copy is of this version."""
         copy = {"source": self._source, "address": address, "name": name, "fingerprint": fingerprint}
         self._database.run(KEEP_COPY, copy)
 

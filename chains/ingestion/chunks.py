@@ -76,7 +76,6 @@ class Chunker:
             raise ValueError(msg)
 
     def split(self, source: SourceText) -> list[Chunk]:
-        """Return the chunks of what a loader made of a file."""
         if source.headings:
             return list(self._split_pages(source))
         if source.pages:
@@ -225,7 +224,6 @@ def _sections(headings: Sequence[Heading], page: Page) -> Iterator[tuple[Heading
 
 
 def _trim(source: str, start: int, end: int) -> SourceSpan:
-    """Return the stretch without the whitespace around it."""
     text = source[start:end]
     return SourceSpan(end - len(text.lstrip()), start + len(text.rstrip()))
 

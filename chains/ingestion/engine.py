@@ -50,7 +50,6 @@ class Reading:
     suspicious: Suspicious | None = None
 
     def __call__(self, file: SourceFile) -> Parsed | IngestionError:
-        """Return the file's content, or why it cannot be used."""
         try:
             parsed = self.parser.parse(file.path)
         except IngestionError as error:
@@ -78,21 +77,17 @@ class PlainEngine:
 
     @property
     def endings(self) -> Collection[str]:
-        """Return the endings that a loader reads."""
         return self._reading.parser.endings
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
-        """Yield each file's content, or why it cannot be used."""
         reader = _ReadAhead(self._reading, files)
         self._readers.append(reader)
         return (reader.take() for _ in files)
 
     def embed(self, texts: list[str]) -> Future[Vectors]:
-        """Begin to embed a batch of texts, once those before it are done."""
         return self._embedding.submit(self._embeddings.embed_documents, texts)
 
     def close(self) -> None:
-        """Begin no further batch, and end the reading."""
         self._embedding.shutdown(wait=False, cancel_futures=True)
         for reader in self._readers:
             reader.stop()

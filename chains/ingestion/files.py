@@ -89,8 +89,7 @@ class FoundFiles:
 def real_path(path: Path) -> Path:
     """Return the absolute path with links followed.
 
-    Raises:
-        IngestionError: it is a loop of links, is too long, names an unknown user, may not be read, or is not UTF-8.
+    Raise IngestionError if it is a loop of links, is too long, names an unknown user, may not be read, or is not UTF-8.
     """
     try:
         real = path.expanduser().resolve()
@@ -106,10 +105,8 @@ def find_files(paths: Iterable[Path], endings: Collection[str]) -> FoundFiles:
     """Return the files below `paths` that have one of the `endings`, and what was left out.
 
     Hidden files, READMEs and what `.waypointignore` names are left out. So are links that lead out of the folder, links
-    to folders, and whatever is no regular file.
-
-    Raises:
-        IngestionError: a path is neither a folder nor a file that a loader reads, or `.waypointignore` cannot be read.
+    to folders, and whatever is no regular file. Raise IngestionError if a path is neither a folder nor a file that a
+    loader reads, or `.waypointignore` cannot be read.
     """
     found = FoundFiles()
     for given in paths:

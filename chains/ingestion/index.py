@@ -249,5 +249,4 @@ def _path(chunk: Document) -> list[str]:
 
 
 def _words(chunk: Document) -> str:
-    """Return the text of the chunk under the head of its table."""
     return "\n".join(filter(None, [chunk.metadata.get("table_head"), chunk.page_content]))

@@ -24,8 +24,7 @@ _ADDRESS = re.compile(r"(?:mailto|tel|sms|fax|callto):([^?]+)|(https?://\S+)", r
 def markdown_of(page: Tag) -> str:
     """Return the text below a tag as markdown.
 
-    Raises:
-        IngestionError: there is none, or the tags are nested beyond reason.
+    Raise IngestionError if there is none, or the tags are nested beyond reason.
     """
     try:
         for table in page.find_all("table"):

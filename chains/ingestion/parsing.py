@@ -44,8 +44,7 @@ class Parser(Protocol):
     def parse(self, path: Path) -> Parsed:
         """Return the chunks and the metadata of a file.
 
-        Raises:
-            IngestionError: the file cannot be read, or there is no text in it.
+        Raise IngestionError if the file cannot be read, or there is no text in it.
         """
 
     def close(self) -> None:
@@ -55,8 +54,7 @@ class Parser(Protocol):
 def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> Parsed:
     """Load the file by the loader of its ending, in this process, and cut it.
 
-    Raises:
-        IngestionError: the file cannot be read, or there is no text in it.
+    Raise IngestionError if the file cannot be read, or there is no text in it.
     """
     try:
         source = loaders[path.suffix.lower()](path)

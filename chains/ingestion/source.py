@@ -88,11 +88,7 @@ def placed_pages(texts: Sequence[str], titles: Sequence[str] = ()) -> Iterator[P
 
 
 def require_words(text: str) -> None:
-    """Check that there is something to index.
-
-    Raises:
-        IngestionError: there are no words.
-    """
+    """Check that there is something to index. Raise IngestionError if there are no words."""
     if not text.strip():
         msg = "the file is empty: there is no text to index"
         raise IngestionError(msg)

@@ -24,7 +24,6 @@ class Source:
 
     @property
     def path(self) -> Path:
-        """Return the file's absolute path."""
         return Path(self.root, self.relative)
 
     @property
@@ -63,10 +62,8 @@ class Sources:
         """Return the source that a file is, and a warning where its document id is not what its path says.
 
         A new file whose id belongs to a file of another root gets the names of the folders above its root as a prefix.
-        A new file takes the place of one that is gone: that is how a corpus moves.
-
-        Raises:
-            IngestionError: two files of one root have the same id.
+        A new file takes the place of one that is gone: that is how a corpus moves. Raise IngestionError if two files of
+        one root have the same id.
         """
         source = self._by_path.get(file.path) or self._identify(file)
         before, warning = self._by_id.get(source.doc_id), ""
@@ -81,7 +78,6 @@ class Sources:
         return source, warning
 
     def is_recorded(self, source: Source) -> bool:
-        """Return whether the index names this source."""
         return source in self._recorded
 
     def _identify(self, file: SourceFile) -> Source:

@@ -62,8 +62,7 @@ def one_line(value: object) -> str:
 def grid_of(rows: Iterable[Iterable[Cell]]) -> Grid:
     """Return the rows with every place that a cell covers filled with its words, as browsers lay tables out.
 
-    Raises:
-        IngestionError: it is more text than a file may hold.
+    Raise IngestionError if it is more text than a file may hold.
     """
     grid: list[list[Place]] = []
     covered: dict[int, tuple[Place, int]] = {}
@@ -94,7 +93,6 @@ def grid_of(rows: Iterable[Iterable[Cell]]) -> Grid:
 
 
 def values_grid(rows: Iterable[Iterable[object]]) -> Grid:
-    """Return the grid of rows of values without spans."""
     return grid_of([Cell(one_line(value)) for value in row] for row in rows)
 
 
@@ -155,7 +153,6 @@ def _is_pair(row: Sequence[Place]) -> bool:
 
 
 def row_text(cells: Iterable[str]) -> str:
-    """Return a row of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -86,8 +86,7 @@ class FrontMatterError(IngestionError):
 def load_markdown(path: Path) -> SourceText:
     """Read a markdown file with optional YAML front matter; line ends are read as line feeds.
 
-    Raises:
-        IngestionError: the file cannot be read, is no text, is empty, or its front matter holds too much.
+    Raise IngestionError if the file cannot be read, is no text, is empty, or its front matter holds too much.
     """
     text, warnings = read_any_text(path)
     stated = Stated()
@@ -127,8 +126,7 @@ def _values_of_lines(block: str, stated: Stated) -> dict[str, str]:
 def load_plain(path: Path) -> SourceText:
     """Read a file of plain text; line ends are read as line feeds. Of a front matter only what decides who sees it.
 
-    Raises:
-        IngestionError: the file cannot be read, is no text, or is empty.
+    Raise IngestionError if the file cannot be read, is no text, or is empty.
     """
     text, warnings = read_any_text(path)
     start = len(text) - len(text.removeprefix("\ufeff"))

@@ -135,12 +135,10 @@ class Writer:
         return Changes(len(new) - updated, updated, len(before & keyed.keys()), len(stale) - updated)
 
     def flush(self) -> None:
-        """Stage what is waiting."""
         self._begin()
         self._stage(leave=0)
 
     def remove(self, sources: Iterable[Source]) -> Changes:
-        """Remove documents with all their chunks."""
         before = len(self.change.stale)
         for source in sources:
             self.change.stale |= self._into.ids_of(source.doc_id)

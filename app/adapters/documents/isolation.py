@@ -51,8 +51,7 @@ class IsolatedParser:
     def parse(self, path: Path) -> Parsed:
         """Return the chunks and the metadata of a file.
 
-        Raises:
-            IngestionError: the file cannot be read, there is no text in it, or it takes more than it may.
+        Raise IngestionError if the file cannot be read, there is no text in it, or it takes more than it may.
         """
         if path.suffix.lower() in text_files.LOADERS:
             with open_file(path) as file:

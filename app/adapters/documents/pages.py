@@ -41,9 +41,8 @@ class PageQueue:
     async def ask(self, task: dict[str, Any]) -> Any:
         """Return the reply to a task.
 
-        Raises:
-            PagesBusyError: too many wait already.
-            OSError, ValueError: the process was ended because the task took more than it may.
+        Raise PagesBusyError if too many wait already; OSError, ValueError if the process was ended because the task
+        took more than it may.
         """
         if self._idle.empty() and self.waiting >= self._most_waiting:
             msg = "too many pages are asked for at the moment"
@@ -121,21 +120,14 @@ class PdfPages:
         self.queue = PageQueue([LimitedProcess(module, self.timeout_s, self.memory_mb) for _ in range(WORKERS)])
 
     async def picture(self, page: IndexedPage, width: int) -> bytes | None:
-        """Return the page as PNG, `width` pixels wide.
-
-        Raises:
-            PagesBusyError: too many pages wait already.
-        """
+        """Return the page as PNG, `width` pixels wide. Raise PagesBusyError if too many pages wait already."""
         reply = await self._reply(page, width=width)
         return None if reply is None else b64decode(reply["png"])
 
     async def words(self, page: IndexedPage, quote: str) -> dict[str, Any] | None:
         """Return how many `pages` there are, `width` and `height` of this one in points, and the boxes of the `words`.
 
-        A box is left, top, width and height, in parts of the page.
-
-        Raises:
-            PagesBusyError: too many pages wait already.
+        A box is left, top, width and height, in parts of the page. Raise PagesBusyError if too many pages wait already.
         """
         return await self._reply(page, quote=quote)
 

@@ -58,8 +58,7 @@ class TextRecognition(Protocol):
     def lines(self, page: pypdfium2.PdfPage) -> list[Line]:
         """Return the lines on the picture of a page; none where there are no letters.
 
-        Raises:
-            RecognitionError: the page could not be read.
+        Raise RecognitionError if the page could not be read.
         """
 
 

@@ -71,7 +71,6 @@ class CachedQuestionEmbeddings(DelegatingEmbeddings):
         self._vectors = vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the question's vector."""
         vector = self._vectors.get(text)
         if vector is None:
             vector = self.embeddings.embed_query(text)
@@ -79,7 +78,6 @@ class CachedQuestionEmbeddings(DelegatingEmbeddings):
         return vector
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Return the question's vector."""
         vector = await self._vectors.aget(text)
         if vector is None:
             vector = await self.embeddings.aembed_query(text)
@@ -104,7 +102,6 @@ class DiskCachedEmbeddings(DelegatingEmbeddings):
         self._folder = folder or platformdirs.user_cache_path("waypoint-copilot")
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of the texts, in their order."""
         key = hashlib.sha256("\0".join([self._model, *texts]).encode()).hexdigest()
         file = self._folder / f"vectors-{key[:24]}.npy"
         with suppress(OSError, ValueError, EOFError):

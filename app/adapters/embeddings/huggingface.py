@@ -17,8 +17,7 @@ Vectors = TypeVar("Vectors", list[float], list[list[float]])
 class TorchEmbeddings(Embeddings):
     """Embeds texts with `bound`, a HuggingFaceEmbeddings; every vector has length one.
 
-    Raises:
-        EmbeddingError: torch failed, perhaps because the memory of the GPU is full.
+    Raise EmbeddingError if torch failed, perhaps because the memory of the GPU is full.
     """
 
     def __init__(self, bound: Any) -> None:

@@ -37,7 +37,6 @@ class _ClosingCompletions:
         self._stream: Any = None
 
     def create(self, **options: Any) -> Any:
-        """Return the stream of the events' data."""
         self._stream = self._completions.with_raw_response.create(**options).parse(to=Stream[object])
         return self._stream
 
@@ -54,7 +53,6 @@ class _AsyncClosingCompletions:
         self._stream: Any = None
 
     async def create(self, **options: Any) -> Any:
-        """Return the stream of the events' data."""
         response = await self._completions.with_raw_response.create(**options)
         self._stream = await response.parse(to=AsyncStream[object])
         return self._stream

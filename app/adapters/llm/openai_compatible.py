@@ -78,8 +78,7 @@ LIST_TIMEOUT_S: Final = 5.0
 class FirstListedModel(OpenAICompatibleModel):
     """The first model that the server lists and that is not one of embeddings, looked up with the first question.
 
-    Raises:
-        LLMRejectedError: there is none.
+    Raise LLMRejectedError if there is none.
     """
 
     _found: str | None = PrivateAttr(None)
@@ -120,8 +119,7 @@ def local_model(*, base_url: str, model: str | None, **options: Any) -> OpenAICo
 def listed_models(model: OpenAICompatibleModel) -> list[str]:
     """Return the names of the models on the server, in its order.
 
-    Raises:
-        LLMError: the server cannot be reached, or does not list them.
+    Raise LLMError if the server cannot be reached, or does not list them.
     """
     with map_errors(openai):
         return [one.id for one in model.root_client.models.list(timeout=LIST_TIMEOUT_S)]

@@ -59,7 +59,6 @@ def _our_error(vendor: ModuleType, error: Exception) -> LLMError:
 
 
 def status_error(response: httpx.Response) -> LLMError:
-    """Return the error for a status."""
     status = response.status_code
     wait = retry_after_s(response.headers.get("retry-after"))
     if status == httpx.codes.TOO_MANY_REQUESTS:
@@ -141,7 +140,6 @@ class _StreamCheck:
         self._any = self._finished = False
 
     def seen(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
-        """Return the chunk."""
         info = (chunk.generation_info or {}) | chunk.message.response_metadata
         self._any, self._finished = True, self._finished or bool(info.get(FINISH_REASON))
         return chunk

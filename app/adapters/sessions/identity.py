@@ -54,8 +54,7 @@ class Authenticator(Protocol):
     async def find(self, token: str) -> Identity | None:
         """Return the caller; None where the token is unknown or expired.
 
-        Raises:
-            IdentityStoreError: the session store is unavailable.
+        Raise IdentityStoreError if the session store is unavailable.
         """
 
     async def aclose(self) -> None:
@@ -65,8 +64,7 @@ class Authenticator(Protocol):
 def session_identity(text: bytes | str) -> Identity | None:
     """Return the caller of a session, JSON `{user_id, email, is_admin}`; None without a user. Admins are the staff.
 
-    Raises:
-        ValueError, RecursionError: it is no JSON, or names a field twice, which two programs may read differently.
+    Raise ValueError, RecursionError if it is no JSON, or names a field twice, which two programs may read differently.
     """
     session = json.loads(text, object_pairs_hook=_each_once)
     user_id = session.get("user_id") if isinstance(session, dict) else None
@@ -91,8 +89,7 @@ _ENTRY = re.compile(r"(?P<name>[\w.@-]+):(?P<hash>[0-9a-fA-F]{64}):(?P<scopes>[a
 class ApiKeys:
     """The keys of API_KEYS: entries `name:SHA-256 of the key:scope+scope`, separated by commas.
 
-    Raises:
-        ConfigurationError: an entry is malformed, names an unknown scope, or repeats a caller's name.
+    Raise ConfigurationError if an entry is malformed, names an unknown scope, or repeats a caller's name.
     """
 
     credential: ClassVar[Literal["session", "key"]] = "key"

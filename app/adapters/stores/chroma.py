@@ -63,7 +63,6 @@ class _ChromaVectors(ABC):
     def nearest(
         self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
     ) -> dict[str, float] | None:
-        """Return the similarities of the nearest passages by id, the nearest first; None if it has another version."""
         with self._lock:
             if self._open is None or self._open[0] != version:
                 self._open = None
@@ -84,7 +83,6 @@ class _ChromaVectors(ABC):
         return {str(document.id): min(1.0, max(0.0, 1.0 - distance)) for document, distance in found}
 
     def close(self) -> None:
-        """Close the client with the store that uses it."""
         self._open = None
 
     @abstractmethod

@@ -125,22 +125,14 @@ class LangSmith:
         return {"callbacks": [CallTracer(self.client, self.project, deliver)]}
 
     def send(self, traces: list[Trace]) -> None:
-        """Send traces in one request.
-
-        Raises:
-            Exception: They did not arrive.
-        """
+        """Send traces in one request. Raise Exception if they did not arrive."""
         self._failure = None
         self.client.multipart_ingest(create=[self._row(run) for trace in traces for run in trace])
         if self._failure is not None:
             raise self._failure
 
     def send_scores(self, scores: list[Score]) -> None:
-        """Send scores as feedback, a request for each.
-
-        Raises:
-            Exception: One did not arrive.
-        """
+        """Send scores as feedback, a request for each. Raise Exception if one did not arrive."""
         for trace_id, score, comment in scores:
             self.client.create_feedback(
                 key=SCORE,
@@ -157,11 +149,7 @@ class LangSmith:
         return found
 
     def probe(self) -> None:
-        """Ask the server for one project.
-
-        Raises:
-            Exception: It cannot be reached, or refuses the key.
-        """
+        """Ask the server for one project. Raise Exception if it cannot be reached, or refuses the key."""
         next(self.client.list_projects(limit=1), None)
 
     def close(self) -> None:

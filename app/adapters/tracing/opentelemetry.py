@@ -42,7 +42,6 @@ class CallSpans:
         """Do nothing yet: the call knows its duration at its end."""
 
     def ended(self, call: Call, /) -> None:
-        """Make the spans."""
         ended = time.time_ns()
         started = ended - int(call.seconds * 1e9)
         token = _trace_id.set(_metadata(call.answer).get("trace_id"))
@@ -67,11 +66,7 @@ class Collector:
         self._exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=EXPORT_TIMEOUT_S)
 
     def send(self, spans: list[ReadableSpan]) -> None:
-        """Send spans in one request.
-
-        Raises:
-            ConnectionError: They did not arrive.
-        """
+        """Send spans in one request. Raise ConnectionError if they did not arrive."""
         if self._exporter.export(spans) is not SpanExportResult.SUCCESS:
             msg = "the collector did not take the spans"
             raise ConnectionError(msg)

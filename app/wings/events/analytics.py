@@ -36,7 +36,6 @@ class Events:
         self._model = model
 
     def started(self, call: Call, /) -> None:
-        """Publish QuerySubmitted."""
         payload = {
             "query": call.question.get("question"),
             "userSessionId": call.metadata.get("session_id"),
@@ -45,7 +44,6 @@ class Events:
         self._submit(call, "QuerySubmitted", payload | _user(call))
 
     def ended(self, call: Call, /) -> None:
-        """Publish ResponseGenerated and AnswerGenerated."""
         answer = call.answer
         if answer is None or not answer["metadata"]["chunks_retrieved"]:
             return

@@ -64,28 +64,23 @@ class Outbox:
     def check(self) -> str:
         """Read the store once, and say where messages wait.
 
-        Raises:
-            ConfigurationError: the store cannot be used.
-            VectorStoreError: it does not answer now.
+        Raise ConfigurationError if the store cannot be used; VectorStoreError if it does not answer now.
         """
         return f"{self._store.count()} wait in {self._store.place}"
 
     async def ping(self, *, timeout_s: float) -> None:
-        """Ask the broker; what `Publisher.ping` raises says that it does not answer."""
         await self._publisher.ping(timeout_s=timeout_s)
 
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
         self.submit(message(event, payload, correlation_id=correlation_id))
 
     def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
-        """Publish an event, or, where nothing runs, store it for the next process that delivers."""
         if self._loop is not None:
             self.publish(event, payload, correlation_id=correlation_id)
         else:
             self._store.put([message(event, payload, correlation_id=correlation_id)])
 
     def observer(self, model: str) -> Observer:
-        """Return what publishes the events of each call; `model` is the one asked where a call names none."""
         return Events(self.submit, model=model)
 
     def submit(self, message: Message) -> None:
@@ -99,7 +94,6 @@ class Outbox:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Store and deliver while the body runs."""
         self._arrived, self._changed, self._closing = asyncio.Event(), asyncio.Event(), asyncio.Event()
         storing = asyncio.create_task(self._keep_storing())
         tasks = storing, asyncio.create_task(self._keep_sending(storing))

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 def outbox(settings: Settings) -> "Outbox | None":
     """Return the outbox for RABBITMQ_URL; nothing is opened before it runs.
 
-    Raises:
-        ConfigurationError: its extra is not installed.
+    Raise ConfigurationError if its extra is not installed.
     """
     chosen = settings.events
     if chosen.rabbitmq_url is None or not chosen.enabled:
@@ -32,7 +31,6 @@ def outbox(settings: Settings) -> "Outbox | None":
 
 
 def trials(settings: Settings) -> Iterator[Trial]:
-    """Yield what `waypoint doctor` tries: where events wait, and the broker."""
     opened = outbox(settings)
     if opened is None:
         yield Trial("rabbitmq", None, "RABBITMQ_URL")

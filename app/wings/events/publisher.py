@@ -28,16 +28,13 @@ class Publisher:
     async def ping(self, *, timeout_s: float) -> None:
         """Open a connection and close it again.
 
-        Raises:
-            OSError: nothing answers there.
-            aiormq.exceptions.AMQPError: it refuses the user, or the virtual host.
+        Raise OSError if nothing answers there; aiormq.exceptions.AMQPError if it refuses the user, or the virtual host.
         """
         connection = await aio_pika.connect(self.url, timeout=timeout_s)
         await connection.close()
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[AbstractExchange]:
-        """Open a connection, and close it after the body."""
         connection = aio_pika.Connection(
             make_url(self.url, heartbeat=HEARTBEAT_S), client_properties={"connection_name": "waypoint"}
         )

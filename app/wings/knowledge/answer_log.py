@@ -34,7 +34,6 @@ log = get_logger(__name__)
 
 
 def answer_log(index: "Index", *, serving: bool = False) -> "KeptAnswers":
-    """Return what keeps the answers, where ANSWER_LOG is on."""
     return KeptAnswers(open_answers(index.settings), index, serving=serving)
 
 
@@ -75,9 +74,7 @@ class KeptAnswers:
     ) -> bool:
         """Put the asker's score and comment to an answer, behind the answers that wait; return whether it is kept.
 
-        Raises:
-            VectorStoreError: it cannot be written.
-            NotTheAskerError: somebody else asked.
+        Raise VectorStoreError if it cannot be written; NotTheAskerError if somebody else asked.
         """
         said = comment and redacted(comment)
         kept = self._thread.submit(self.store.rate, trace_id, score, said, user_id=user_id, audience=audience)
@@ -88,7 +85,6 @@ class KeptAnswers:
             raise VectorStoreError(msg) from error
 
     def uses(self) -> dict[str, int]:
-        """Return how many kept answers rest on each document, by its id."""
         return self.store.uses()
 
     def close(self) -> None:

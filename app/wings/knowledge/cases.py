@@ -65,8 +65,7 @@ class FileCase:
 def read_cases(path: Path) -> list[FileCase]:
     """Return the cases of a file, or of all files below a folder.
 
-    Raises:
-        ConfigurationError: there is none, or one cannot be read.
+    Raise ConfigurationError if there is none, or one cannot be read.
     """
     files = sorted(path.rglob(PATTERN)) if path.is_dir() else [path]
     found = [case for file in files for case in _cases(file, path if path.is_dir() else path.parent)]

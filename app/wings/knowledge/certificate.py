@@ -70,8 +70,7 @@ FILES = 64
 def certificate(answer: Answer, index: "Index") -> Certificate:
     """Return what proves an answer, as `verification.verify` checks it.
 
-    Raises:
-        VectorStoreError: the index cannot be read.
+    Raise VectorStoreError if the index cannot be read.
     """
     catalogue = None if index.settings.retrieval.url else index.library.catalogue()
     prompts, settings = answer_facts(index.settings)

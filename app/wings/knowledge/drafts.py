@@ -20,8 +20,7 @@ _FIGURE = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?:\s?%)?(?![\w])")
 def draft(gap: Gap, folder: Path) -> tuple[Path, Path]:
     """Write a document without an answer, and a test that fails until it has one; return both files.
 
-    Raises:
-        ConfigurationError: they exist already, or cannot be written.
+    Raise ConfigurationError if they exist already, or cannot be written.
     """
     plain = unicodedata.normalize("NFKD", gap.question).encode("ascii", "ignore").decode().lower()
     name = "_".join(re.findall(r"[a-z0-9]+", plain))[:MOST_LETTERS].strip("_") or "question"
@@ -35,11 +34,7 @@ def draft(gap: Gap, folder: Path) -> tuple[Path, Path]:
 
 
 def write_new(file: Path, text: str) -> None:
-    """Write a file that does not exist yet.
-
-    Raises:
-        ConfigurationError: it exists already, or cannot be written.
-    """
+    """Write a file that does not exist yet. Raise ConfigurationError if it exists already, or cannot be written."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as opened:

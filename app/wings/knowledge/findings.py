@@ -42,8 +42,7 @@ def read_and_lint(
 ) -> tuple[list[Document], list[Finding]]:
     """Return the documents below the paths, and what there is to find in them, by file and line.
 
-    Raises:
-        IngestionError: a path is neither a folder nor a file that can be read.
+    Raise IngestionError if a path is neither a folder nor a file that can be read.
     """
     findings: list[Finding] = []
     with closing(parser(settings)) as reader:

@@ -216,7 +216,6 @@ WHERE answers.outcome = 'answered' AND answers.at >= :since GROUP BY statements.
 
 
 def report_lines(found: Insights) -> Iterator[str]:
-    """Yield what a terminal shows."""
     share = f", {found.answered / found.asked:.0%} answered".replace("%", " %") if found.asked else ""
     yield f"{found.asked} questions{share}"
     for week in found.weeks:

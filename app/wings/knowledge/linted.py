@@ -87,8 +87,7 @@ def read_documents(
 ) -> Iterator[Document]:
     """Yield the documents below the paths, in the order of their names; files that cannot be read go to `findings`.
 
-    Raises:
-        IngestionError: a path is neither a folder nor a file that a loader reads.
+    Raise IngestionError if a path is neither a folder nor a file that a loader reads.
     """
     found = find_files(paths, endings or parser.endings)
     findings += [Finding(one.path, 0, "unreadable", one.reason) for one in found.problems]

@@ -82,8 +82,7 @@ class Recalled:
 def check(store: AnswerStore, index: Passages) -> set[str]:
     """Bring the log in line with the index, and return the ids of the statements that are missing since this check.
 
-    Raises:
-        VectorStoreError: the log cannot be read or written, or the index not be read.
+    Raise VectorStoreError if the log cannot be read or written, or the index not be read.
     """
     version = index.version or ""
     rows = store.database.rows(UNSETTLED, version=version)

@@ -32,7 +32,6 @@ class WhyBody(BaseModel):
 
 
 def routes(services: Service) -> APIRouter:
-    """Return the routes."""
     router = APIRouter(tags=["Waypoint"])
     errors = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
 

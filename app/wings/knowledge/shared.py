@@ -69,7 +69,6 @@ class EarlierQuestions(BaseModel):
 
 
 def shared_answers(services: "Service") -> APIRouter:
-    """Return the routes."""
     router = APIRouter(tags=["Waypoint"])
     is_kept = services.settings.answer_log.enabled
     responses = error_responses(401, 403, 404, 422, 429, 500, 503)
@@ -163,7 +162,6 @@ class OutdatedAnswers(BaseModel):
 
 
 def outdated_answers(services: "Service") -> APIRouter:
-    """Return the route."""
     router = APIRouter(tags=["Waypoint"])
     is_kept = can_recall(services.settings)
     responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503)

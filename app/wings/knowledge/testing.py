@@ -147,8 +147,7 @@ def _answers_at(folder: Path, commit: str, cases: Sequence[FileCase]) -> list[An
 def _check_out(folder: Path, commit: str, target: Path) -> None:
     """Write the folder's files as they were at a commit.
 
-    Raises:
-        ConfigurationError: there is no git, no repository, or no such commit.
+    Raise ConfigurationError if there is no git, no repository, or no such commit.
     """
     target.mkdir()
     name = "." if folder == Path() else str(folder)

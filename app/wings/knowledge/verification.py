@@ -350,7 +350,6 @@ def _plain(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """Return the plain text without blanks."""
     return _plain(text).replace(" ", "")
 
 

@@ -137,7 +137,6 @@ def _lost_in(answer: Answer, entry: "Entry", services: "Service") -> Reason | No
 def _unfound(
     answer: Answer, entry: "Entry", services: "Service", config: "RunnableConfig", top_k: int | None
 ) -> Reason:
-    """Return why the search did not find a document."""
     query = answer["metadata"]["search_query"]
     far = services.answerer.retriever.invoke(query, config, top_k=FAR, threshold=0.0)
     places = [place for place, one in enumerate(far) if one.metadata.get("doc_id") == entry.doc_id]

@@ -10,7 +10,6 @@ PACKAGES = ("mammoth", "openpyxl", "pptx")
 
 
 def trials(_settings: object) -> Iterator[Trial]:
-    """Yield whether the packages of the readers are installed."""
     yield Trial("office files", _installed, "pip install 'waypoint-copilot[office]'", required=False)
 
 

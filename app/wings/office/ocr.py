@@ -36,8 +36,7 @@ class Tesseract:
     def lines(self, page: pypdfium2.PdfPage) -> list[Line]:
         """Return the lines on the picture of a page; none where there are no letters.
 
-        Raises:
-            RecognitionError: tesseract does not know the language, takes too long, or fails.
+        Raise RecognitionError if tesseract does not know the language, takes too long, or fails.
         """
         left = min(PAGE_S, self._ends - time.monotonic())
         if left <= 0:

@@ -29,7 +29,6 @@ class Layout:
 
 
 def layouts(archive: ZipFile) -> dict[str, Layout]:
-    """Return the layouts of the sheets by their names."""
     targets = {
         str(relation["Id"]): posixpath.normpath(posixpath.join("/xl", str(relation["Target"]))).lstrip("/")
         for relation in BeautifulSoup(archive.read(RELATIONS), "lxml-xml").find_all("Relationship")

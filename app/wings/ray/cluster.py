@@ -19,9 +19,7 @@ READ_AHEAD_BYTES = 256 * 2**20
 def connect(address: str | None) -> bool:
     """Join the cluster whose head is at `address`; None starts one here. Return whether it has to be stopped.
 
-    Raises:
-        ConfigurationError: the extra is not installed.
-        IngestionError: there is no cluster at the address.
+    Raise ConfigurationError if the extra is not installed; IngestionError if there is no cluster at the address.
     """
     with from_extra("ray", "--engine ray"):
         import ray.data  # noqa: PLC0415 - seconds, and an extra.

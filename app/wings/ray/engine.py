@@ -26,7 +26,6 @@ class Embedder:
         self._embeddings = embeddings()
 
     def embed(self, texts: list[str]) -> Vectors:
-        """Return the vectors of the texts."""
         return self._embeddings.embed_documents(texts)
 
 
@@ -57,7 +56,6 @@ class Actors:
         return self._threads.submit(self._embed, texts)
 
     def close(self) -> None:
-        """End the actors, and what they are at."""
         import ray  # noqa: PLC0415 - as above.
 
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -105,11 +103,9 @@ class RayEngine:
 
     @property
     def endings(self) -> Collection[str]:
-        """Return the endings that a loader reads."""
         return self._reading.parser.endings
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
-        """Yield what each file holds, or why it cannot be used, in the order of the files."""
         import ray.data  # noqa: PLC0415 - seconds, and an extra.
 
         if not files:
@@ -122,11 +118,9 @@ class RayEngine:
                 yield pickle.loads(row["found"])  # noqa: S301 - the cluster is as trusted as this process.
 
     def embed(self, texts: list[str]) -> Future[Vectors]:
-        """Begin to embed a batch of texts."""
         return self._actors.embed(texts)
 
     def close(self) -> None:
-        """End the actors, and what is under way."""
         self._actors.close()
         self._reading.parser.close()
         if self._started:
@@ -136,7 +130,6 @@ class RayEngine:
 
 
 def _read(row: dict[str, bytes], reading: bytes) -> dict[str, bytes]:
-    """Read a file, in a task."""
     return {"found": pickle.dumps(_reading(reading)(pickle.loads(row["file"])))}  # noqa: S301 - from the driver.
 
 

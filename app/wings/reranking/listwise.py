@@ -39,11 +39,7 @@ class ListwiseReranker(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Return the passages, most relevant first.
-
-        Raises:
-            ValueError: the reply names no passage.
-        """
+        """Return the passages, most relevant first. Raise ValueError if the reply names no passage."""
         template = ChatPromptTemplate.from_messages([("system", self.prompt), ("human", "{question}")])
         config = RunnableConfig(callbacks=callbacks, run_name="rerank")
         reply = (template | self.model | StrOutputParser()).invoke(
@@ -68,5 +64,4 @@ def _numbered(documents: Sequence[Document]) -> str:
 
 
 def listwise(settings: "Settings", model: Callable[[], BaseChatModel]) -> ListwiseReranker:
-    """Return the reranker that asks the configured language model."""
     return ListwiseReranker(model=model(), prompt=prompts.load("rerank", settings.prompt.folder))

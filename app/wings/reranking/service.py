@@ -91,7 +91,6 @@ class ServiceReranker(BaseDocumentCompressor):
 
 
 def service(settings: "Settings", _model: Any) -> ServiceReranker:
-    """Return the reranker that asks the service whose address RERANKER is."""
     own, timeout_s = settings.reranker, RERANKER_TIMEOUT_S
     address = settings.retrieval.reranker or ""
     return ServiceReranker(address, model=own.model, api_key=own.api_key, timeout_s=timeout_s)

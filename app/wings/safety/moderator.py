@@ -89,7 +89,6 @@ def _openai(settings: Settings, clock: Clock) -> Made:
 
 
 def trials(settings: Settings) -> Iterator[Trial]:
-    """Yield what `waypoint doctor` tries: a question for the moderator."""
     moderation, provider = moderation_of(settings, SystemClock()), settings.moderation.provider
     if moderation is None:
         yield Trial("moderation", None, "MODERATION_PROVIDER")

@@ -64,15 +64,12 @@ class OpenAIModeration(Runnable[str, ModerationResult]):
         self._client, self._async_client = client(headers={"Connection": "close"}), async_client()
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationResult:
-        """Return the verdict."""
         return self._call_with_config(self._ask, input, config)
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationResult:
-        """Return the verdict."""
         return await self._acall_with_config(self._aask, input, config)
 
     async def aclose(self) -> None:
-        """Close the connections; the service cannot be asked any more."""
         self._client.close()
         await self._async_client.aclose()
 
@@ -139,11 +136,7 @@ def guard_moderator(model: BaseChatModel, *, policy: str | None = None) -> Moder
 
 
 def read_verdict(message: BaseMessage) -> ModerationResult:
-    """Return the verdict that a guard model wrote.
-
-    Raises:
-        ModerationError: the message holds none.
-    """
+    """Return the verdict that a guard model wrote. Raise ModerationError if the message holds none."""
     reply = _REPLY.match(message.text)
     if reply is None:
         msg = "the guard model wrote neither `safe` nor `unsafe`; check MODERATION_MODEL"

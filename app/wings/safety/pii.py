@@ -39,7 +39,6 @@ class Kind(NamedTuple):
 
 
 def digits_of(text: str) -> str:
-    """Return the digits of a text."""
     return "".join(character for character in text if character in "0123456789")
 
 
@@ -76,7 +75,6 @@ def is_ssn(text: str) -> bool:
 
 
 def is_address(text: str) -> bool:
-    """Return whether the text is an address of IP version 4 or 6."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -161,7 +159,6 @@ def find_entities(text: str, kinds: Sequence[Kind] = KINDS) -> list[Entity]:
 
 
 def redact(text: str) -> Redacted:
-    """Return the text without its personal data."""
     entities = find_entities(text)
     parts, end = [], 0
     for entity in entities:

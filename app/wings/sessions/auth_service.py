@@ -39,8 +39,7 @@ class AuthService:
     async def find(self, token: str) -> Identity | None:
         """Return the caller; None where the service refuses the token.
 
-        Raises:
-            IdentityStoreError: the service does not answer, or its answer cannot be read.
+        Raise IdentityStoreError if the service does not answer, or its answer cannot be read.
         """
         key = sha256(token.encode()).digest()
         if (identity := self._known.get(key)) is not None:

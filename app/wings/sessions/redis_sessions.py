@@ -25,8 +25,7 @@ class RedisSessions:
     async def find(self, token: str) -> Identity | None:
         """Return the caller of a session; None where the session is unknown or cannot be read.
 
-        Raises:
-            IdentityStoreError: Redis does not answer.
+        Raise IdentityStoreError if Redis does not answer.
         """
         try:
             session = await self._redis.get(f"session:{token}")

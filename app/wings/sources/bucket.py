@@ -25,10 +25,8 @@ ALSO = {".waypointignore", "scope.yaml"}
 class Bucket:
     """The documents below an address like s3://bucket/folder, or the one at it; one may take `timeout_s`.
 
-    The address holds no key and no password: the services' own variables and files do.
-
-    Raises:
-        IngestionError: the package that speaks to the service is not installed.
+    The address holds no key and no password: the services' own variables and files do. Raise IngestionError if the
+    package that speaks to the service is not installed.
     """
 
     address: str
@@ -64,15 +62,13 @@ class Bucket:
 
     @property
     def is_file(self) -> bool:
-        """Say whether the address is that of one file."""
         with _translated("be read"):
             return PurePosixPath(self._root).suffix.lower() in self.endings and bool(self._files.isfile(self._root))
 
     def documents(self, known: Mapping[str, Copy], folder: Path) -> Iterator[RemoteDocument | Unread]:
         """Yield the documents, a folder of the bucket after the other.
 
-        Raises:
-            IngestionError: they cannot be listed.
+        Raise IngestionError if they cannot be listed.
         """
         scheme = self.address.partition("://")[0]
         for name, about in self._listed():

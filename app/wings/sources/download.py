@@ -11,8 +11,7 @@ from chains.errors import IngestionError
 def save(parts: Iterable[bytes], folder: Path, *, max_bytes: int, timeout_s: float) -> Path:
     """Write the parts into a new file in the folder, and return it; of one that cannot be had whole nothing is left.
 
-    Raises:
-        IngestionError: it is larger or slower than the limits allow.
+    Raise IngestionError if it is larger or slower than the limits allow.
     """
     end, size = time.monotonic() + timeout_s, 0
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:

@@ -18,7 +18,6 @@ MAX_PAGES, MAX_DEPTH, DELAY_S = 500, 5, 0.5
 
 
 def bucket(settings: Settings, address: str, endings: Collection[str]) -> OpenedSource:
-    """Return the bucket of an address like s3://name/folder."""
     del settings
     opened = Bucket(address, endings, MAX_BYTES, TIMEOUT_S)
     parts = urlsplit(address)
@@ -29,7 +28,6 @@ def bucket(settings: Settings, address: str, endings: Collection[str]) -> Opened
 
 
 def site(settings: Settings, address: str, endings: Collection[str]) -> OpenedSource:
-    """Return the web site of an address, or the one file of it."""
     transport = PublicTransport(allow_private=settings.sources.web_allow_private)
     client = WebClient(transport, MAX_BYTES, TIMEOUT_S, DELAY_S)
     opened = Site(address, client, endings, MAX_PAGES, MAX_DEPTH)

@@ -39,9 +39,8 @@ class PublicTransport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request to a checked address of its host.
 
-        Raises:
-            PrivateAddressError: one of the host's addresses is not public.
-            httpx.ConnectError: the host has no address.
+        Raise PrivateAddressError if one of the host's addresses is not public; httpx.ConnectError if the host has no
+        address.
         """
         host = request.url.host
         address = self._checked_address(request)

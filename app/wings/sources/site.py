@@ -52,8 +52,7 @@ class Site:
     def documents(self, known: Mapping[str, Copy], folder: Path) -> Iterator[RemoteDocument | Unread]:
         """Yield the pages, in the order in which they are reached.
 
-        Raises:
-            IngestionError: the start page, or robots.txt, cannot be read.
+        Raise IngestionError if the start page, or robots.txt, cannot be read.
         """
         robots = self._robots(folder)
         self.client.delay_s = min(max(self.client.delay_s, robots.crawl_delay(AGENT) or 0), LONGEST_DELAY_S)

@@ -65,8 +65,7 @@ class WebClient:
     def get(self, address: str, folder: Path, *, known: Marks = NO_MARKS, may_follow: Callable[[str], bool]) -> Reply:
         """Fetch what is at an address; what comes is a file in `folder`, unless it is as it was `known`.
 
-        Raises:
-            IngestionError: it cannot be fetched, is too large, or leads where nothing may be read.
+        Raise IngestionError if it cannot be fetched, is too large, or leads where nothing may be read.
         """
         headers = {"If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
         for _ in range(REDIRECTS + 1):

@@ -65,7 +65,6 @@ class Jobs:
     database: Database
 
     def write(self, job: Job) -> Job:
-        """Store the state of a job, and return it."""
         values = {"id": job.job_id, "state": job.state, "created_at": job.created_at}
         self.database.run(WRITE, values | {"value": as_json(asdict(job))})
         return job

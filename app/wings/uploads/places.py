@@ -32,8 +32,7 @@ class FileNameError(ValueError):
 def safe_name(given: str, endings: Collection[str]) -> str:
     """Return the name to store a file under: its last part, without unsafe or invisible characters.
 
-    Raises:
-        FileNameError: nothing is left of it, no loader reads its extension, or an ingestion would skip it.
+    Raise FileNameError if nothing is left of it, no loader reads its extension, or an ingestion would skip it.
     """
     last = unicodedata.normalize("NFC", given).replace("\\", "/").rpartition("/")[2]
     shown = "".join(sign for sign in last if sign.isspace() or not unicodedata.category(sign).startswith("C"))
@@ -84,11 +83,7 @@ class Places:
         return size
 
     def stage(self, job_id: str, files: Sequence[tuple[str, IO[bytes]]]) -> None:
-        """Store the files of a job until its turn.
-
-        Raises:
-            OSError: they cannot be stored.
-        """
+        """Store the files of a job until its turn. Raise OSError if they cannot be stored."""
         made = self.waiting / job_id / "new"
         make_private_folder(made)
         for name, content in files:

@@ -254,8 +254,7 @@ def _category(form: FormData) -> str:
 def _audience(form: FormData, category: str, seen: Audience) -> Audience:
     """Return who may see the files: staff only, unless the caller makes them public.
 
-    Raises:
-        RequestRefusedError: audience and category contradict each other, or the caller may not add internal files.
+    Raise RequestRefusedError if audience and category contradict each other, or the caller may not add internal files.
     """
     stated = form.get("audience") or ""
     if stated not in {"", "internal", "public"}:

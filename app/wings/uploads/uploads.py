@@ -100,8 +100,7 @@ class Uploads:
     def receive(self) -> None:
         """Reserve a place in the queue before the files are received; `received` releases it.
 
-        Raises:
-            UploadsBusyError: there is none left.
+        Raise UploadsBusyError if there is none left.
         """
         with self._lock:
             self._receiving += 1

@@ -40,8 +40,7 @@ class TensorPlace:
 def find_weights(package: str = PACKAGE) -> Path:
     """Return the folder with the model's files, without importing the package that brings them.
 
-    Raises:
-        ConfigurationError: the package is not installed.
+    Raise ConfigurationError if the package is not installed.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -85,8 +84,7 @@ def _check_hash(path: Path, name: str, state: tuple[int, ...]) -> None:
 def max_tokens(folder: Path) -> int:
     """Return how many tokens of a text the model reads, [CLS] and [SEP] among them (256).
 
-    Raises:
-        ConfigurationError: the file that says so is damaged.
+    Raise ConfigurationError if the file that says so is damaged.
     """
     try:
         found = json.loads((folder / LIMITS).read_text("utf-8"))["max_seq_length"]

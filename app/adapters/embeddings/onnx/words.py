@@ -73,11 +73,9 @@ class WordVectors:
         return np.asarray(left @ right.T, dtype=np.float32)
 
     def __contains__(self, word: str) -> bool:
-        """Return whether the table has the word as a whole."""
         return word in self._rows
 
     def _vector(self, word: str) -> NDArray[np.float32]:
-        """Return a word's unit vector."""
         row = self._rows.get(word)
         return self._unknown if row is None else self._vector_at(row)
 
@@ -86,5 +84,4 @@ class WordVectors:
 
 
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vector at length 1."""
     return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), dtype=np.float32)

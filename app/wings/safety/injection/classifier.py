@@ -124,11 +124,7 @@ class Classifier:
 
 
 def read_classifier(text: str) -> Classifier:
-    """Return the classifier of a file's text.
-
-    Raises:
-        ValueError: the file is of another version.
-    """
+    """Return the classifier of a file's text. Raise ValueError if the file is of another version."""
     kept = json.loads(text)
     if kept["version"] != VERSION:
         msg = f"the version of the injection classifier is {kept['version']!r}, not {VERSION}"
@@ -138,5 +134,4 @@ def read_classifier(text: str) -> Classifier:
 
 @cache
 def packaged_classifier() -> Classifier:
-    """Return the classifier that comes with this package."""
     return read_classifier(files(__package__).joinpath("classifier.json").read_text("utf-8"))

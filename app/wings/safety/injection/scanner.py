@@ -61,7 +61,6 @@ class Scanner:
         return self._document(text)[0]
 
     def is_suspicious(self, text: str) -> bool:
-        """Return whether a passage or a document is better not shown to the model."""
         return bool(self.suspicious_words(text))
 
     def suspicious_words(self, text: str) -> str:
