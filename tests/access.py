@@ -20,9 +20,8 @@ from app.settings import Settings, load_settings
 from app.wiring import open_index, open_service
 from chains.clock import Clock, SystemClock
 from tests.fakes import MODEL
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
-PATIENCE_S = 30  # What a busy machine may take; nothing waits that long on a good one.
 QUESTION = "What is the surcharge on weekends?"
 POSTED = {"query": QUESTION}
 # Every way to ask, with a body that asks.

@@ -15,7 +15,7 @@ from azure.storage.blob import BlobServiceClient
 from gcp_storage_emulator.server import create_server
 from moto.server import ThreadedMotoServer
 
-from benchmarks.processes import PATIENCE_S, free_port
+from benchmarks.processes import free_port
 from tests.waiting import wait_until
 
 NAME = "corpus"
@@ -118,7 +118,7 @@ def azurite(url: str, folder: Path) -> Iterator[None]:
     words = ["--blobPort", port, "--location", str(folder), "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
     process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
     try:
-        wait_until(lambda: process.poll() is not None or _answers(url), limit_s=PATIENCE_S)
+        wait_until(lambda: process.poll() is not None or _answers(url))
         assert process.poll() is None, "Azurite ended"
         yield
     finally:

@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import inspect
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import certifi
+import httpx
 import numpy as np
 import pytest
 from coverage import Coverage
@@ -22,6 +24,7 @@ from app.settings import fields
 from tests import postgres
 from tests.fakes import FakeGroq, fake_groq
 from tests.releasing import keep_what_is_loaded, release_services
+from tests.waiting import PATIENCE_S
 
 SHARED = Path(__file__).parents[2] / "shared"
 CHAINS = Path(__file__).parent / "chains"
@@ -91,6 +94,16 @@ def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     file.write_text(first + end, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient_clients() -> Iterator[None]:
+    """Let httpx wait for longer than five seconds where a test does not say how long: a busy machine takes its time."""
+    calls = (httpx.get, httpx.post, httpx.delete, httpx.request, httpx.stream)
+    with pytest.MonkeyPatch.context() as patch:
+        for call in (*calls, httpx.Client.__init__, httpx.AsyncClient.__init__):
+            patch.setitem(inspect.unwrap(call).__kwdefaults__, "timeout", httpx.Timeout(PATIENCE_S))
         yield
 
 

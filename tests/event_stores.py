@@ -21,7 +21,7 @@ class Place:
     def open(self, capacity: int = 10_000) -> WaitingMessages:
         is_url = self.address.startswith("postgresql:")
         file = Path("unused") if is_url else Path(self.address)
-        database = open_database(file, self.address if is_url else None, collection="events", timeout_s=5)
+        database = open_database(file, self.address if is_url else None, collection="events")
         return WaitingMessages(database, capacity=capacity)
 
     def outbox(self, port: int, exchange: str = "events", *, capacity: int = 10_000, **options: float) -> Outbox:

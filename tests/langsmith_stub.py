@@ -11,6 +11,7 @@ from typing import Any
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.langsmith_datasets import Datasets, parts
+from tests.waiting import PATIENCE_S
 
 
 @dataclass
@@ -37,7 +38,9 @@ class Backend:
     def wait_for(self, what: Any) -> None:
         """Wait until `what()` holds."""
         with self.changed:
-            assert self.changed.wait_for(what, timeout=30), f"{len(self.bodies)} requests came, and not what was meant"
+            assert self.changed.wait_for(what, timeout=PATIENCE_S), (
+                f"{len(self.bodies)} requests, and not what was meant"
+            )
 
     def root(self, **metadata: Any) -> dict[str, Any]:
         """Return the one root that has the given metadata."""

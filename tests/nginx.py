@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import PATIENCE_S, ROOT, free_port
+from benchmarks.processes import ROOT, free_port
 from tests.waiting import wait_until
 
 OPERATIONS = ROOT / "docs" / "operations.md"
@@ -54,7 +54,7 @@ def nginx(*hosts: str) -> Iterator[str]:
         command = [str(program()), "-p", name, "-c", str(config)]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
             try:
-                wait_until(lambda: _accepts(port), limit_s=PATIENCE_S)
+                wait_until(lambda: _accepts(port))
                 yield f"http://127.0.0.1:{port}"
             finally:
                 process.terminate()

@@ -3,17 +3,17 @@
 import asyncio
 from collections.abc import Callable
 
-from benchmarks.processes import LIMIT_S, wait_until
+from benchmarks.processes import PATIENCE_S, wait_until
 
-__all__ = ["await_until", "wait_until"]
+__all__ = ["PATIENCE_S", "await_until", "wait_until"]
 
 
-async def await_until(holds: Callable[[], object], *, limit_s: float = LIMIT_S) -> None:
+async def await_until(holds: Callable[[], object]) -> None:
     """Return as soon as the condition holds, without blocking the event loop.
 
     Raises:
-        TimeoutError: it does not hold after `limit_s`.
+        TimeoutError: it does not hold after `PATIENCE_S`.
     """
-    async with asyncio.timeout(limit_s):
+    async with asyncio.timeout(PATIENCE_S):
         while not holds():  # noqa: ASYNC110 - nobody else knows what is waited for.
             await asyncio.sleep(0.005)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from benchmarks.hostile.trying import QUESTION, Tried, alone, index
-from benchmarks.processes import PATIENCE_S, wait_until
+from benchmarks.processes import wait_until
 
 QUESTIONS = 145  # A process answers 100 at once.
 ROUNDS = 5
@@ -43,7 +43,7 @@ def attack(folder: Path) -> list[Tried]:
         running = stack.enter_context(alone(folder, **options))
         for _ in range(QUESTIONS):
             stack.enter_context(_asking(running.url))
-        wait_until(lambda: b"waypoint_questions_running 100.0" in _get(running.url, "/metrics"), limit_s=PATIENCE_S)
+        wait_until(lambda: b"waypoint_questions_running 100.0" in _get(running.url, "/metrics"))
         for number in range(ROUNDS):
             for path in UNASKED:
                 tried.add(f"{path}, round {number}", held=bool(_get(running.url, path)))

@@ -39,7 +39,7 @@ def attack(folder: Path) -> list[Tried]:
 def _rate(client: httpx.Client, store: AnswerStore, asker: str, other: str, tried: Tried) -> None:
     answer = client.post("/api/query", json={"query": QUESTION}, headers=CALLERS[asker]).json()
     trace_id = answer["metadata"]["traceId"]
-    wait_until(lambda: store.find(trace_id), limit_s=PATIENCE_S)
+    wait_until(lambda: store.find(trace_id))
     own = {"trace_id": trace_id, "score": -1, "comment": OWN}
     client.post("/api/feedback", json=own, headers=CALLERS[asker]).raise_for_status()
     for given in GIVEN:

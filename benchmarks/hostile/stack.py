@@ -62,7 +62,7 @@ def chroma_server(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int
     command = [str(program), "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            wait_until(lambda: responds(f"http://127.0.0.1:{port}/api/v2/heartbeat"), limit_s=PATIENCE_S)
+            wait_until(lambda: responds(f"http://127.0.0.1:{port}/api/v2/heartbeat"))
             yield process, port
         finally:
             process.kill()

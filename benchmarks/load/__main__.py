@@ -17,7 +17,7 @@ from benchmarks.figures import write_figures
 from benchmarks.load.loading import SETTINGS, WARM_S, Load, measured
 from benchmarks.load.report import HEAD, MODEL_MS, QUERY, STREAM, Measured, aims, paired, row
 from benchmarks.load.users import Ask, streamed, whole
-from benchmarks.processes import PATIENCE_S, ROOT, Service, language_model, listening, responds, service, wait_until
+from benchmarks.processes import ROOT, Service, language_model, listening, responds, service, wait_until
 
 SECONDS = 15.0
 USERS = (16, 50, 200)
@@ -48,7 +48,7 @@ def report(seconds: float, warm_s: float, users: tuple[int, int, int]) -> None:
         settings = SETTINGS | {"LLM_BASE_URL": model}
         running = stack.enter_context(service(folder, **settings))
         bare = stack.enter_context(listening("benchmarks.load.bare", model))
-        wait_until(lambda: responds(f"{bare}/openapi.json"), limit_s=PATIENCE_S)
+        wait_until(lambda: responds(f"{bare}/openapi.json"))
         process = (psutil.Process(running.process.pid),)
         loads = [
             *(Load("bare route", bare, whole, number) for number in users),

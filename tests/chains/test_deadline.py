@@ -18,6 +18,7 @@ from chains.errors import DeadlineError
 from tests.chains.gst import ANSWER, DOCUMENT, gst_chain
 from tests.chains.test_composition import called
 from tests.clocks import StoppedClock
+from tests.waiting import PATIENCE_S
 
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
 TIMEOUT_S = 0.05
@@ -155,7 +156,7 @@ async def test_a_synchronous_call_starts_no_thread_and_with_a_deadline_one(way, 
     assert (asker, writer) == ("test", "test")
     assert searched is wrote is (started[0] if threads else threading.current_thread())
     for thread in started:
-        thread.join(5)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
 
 

@@ -20,6 +20,7 @@ from chains.errors import ConfigurationError, QuestionError
 from chains.stage import stage
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, gst_chain, writing
 from tests.chains.test_composition import called, every_way
+from tests.waiting import PATIENCE_S
 
 OPENAI = ChatOpenAI(api_key=SecretStr("none"), base_url="http://127.0.0.1:1", model="m")
 
@@ -68,7 +69,7 @@ async def test_functions_of_ones_own_leave_the_event_loop_free():
 
     def slow(_: Any) -> str:
         loop.call_soon_threadsafe(entered.set)
-        assert released.wait(10), "the event loop was blocked"
+        assert released.wait(PATIENCE_S), "the event loop was blocked"
         return "done"
 
     def rate(state: Any) -> Any:

@@ -18,8 +18,7 @@ from chains.citations import CiteSources
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
 from tests.chains.gst import QUESTION, gst_chain
-
-PATIENCE_S = 30
+from tests.waiting import PATIENCE_S
 
 
 class Endless:

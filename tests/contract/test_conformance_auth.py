@@ -69,7 +69,7 @@ async def test_a_session_that_the_peer_finds_valid_is_who_it_says_and_others_are
     else:
         headers, status = case["input"]["headers"], case["expected"]["status"]
     path = "/chat" if case["area"] == "http_chat" else "/api/query"
-    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=url) as client:
         response = await client.post(path, json=POSTED, headers=headers)
     assert response.status_code == status
     if path == "/chat" and case["id"] not in UNREADABLE:

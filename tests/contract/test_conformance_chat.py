@@ -72,7 +72,7 @@ def client(groq, calls, tmp_path_factory) -> Iterator[httpx.Client]:
         scope_file="off",  # The desk's own scope is not that of MARP's documents.
     )
     services.observers.append(calls)
-    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

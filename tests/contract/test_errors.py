@@ -42,7 +42,7 @@ def client(tmp_path_factory) -> Iterator[httpx.Client]:
     """The service over a chain that fails as the question says."""
     settings = load_settings(_env_file=None, llm_provider="offline", chroma_path=tmp_path_factory.mktemp("errors"))
     services = open_service(settings, parts=Parts(chain=RunnableLambda(fail)))
-    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
         yield client
 
 
@@ -57,7 +57,7 @@ def guarded(tmp_path_factory) -> Iterator[httpx.Client]:
         api_keys=key_entry("ann", "k", "ask"),
     )
     services = open_service(settings, parts=Parts(chain=RunnableLambda(fail)))
-    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

@@ -26,7 +26,7 @@ def groq() -> Iterator[FakeGroq]:
 def client(groq, tmp_path_factory) -> Iterator[httpx.Client]:
     """The service with the tiers of confidence that Waypoint's page knows."""
     app = create_app(small_services(tmp_path_factory.mktemp("waypoint"), groq, confidence_strategy="tiered"))
-    with served(app) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with served(app) as url, httpx.Client(base_url=url) as client:
         yield client
 
 
@@ -175,7 +175,7 @@ def test_the_level_is_always_one_of_three_words_with_score_and_factors_beside_it
 @pytest.mark.parametrize("strategy", ["calibrated", "composite"])
 def test_every_strategy_of_a_service_tells_its_level_in_these_words(groq, tmp_path, strategy):
     app = create_app(small_services(tmp_path, groq, confidence_strategy=strategy))
-    with served(app) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with served(app) as url, httpx.Client(base_url=url) as client:
         levels = [post(client, json={"query": QUESTION} | more).json()["confidence"] for more in ({}, {"threshold": 1})]
 
     assert [rated["level"] for rated in levels][1] == "Low"

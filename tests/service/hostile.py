@@ -22,8 +22,8 @@ import httpx
 
 from benchmarks.hostile.requests import post, told
 from benchmarks.processes import free_port
-from tests.access import PATIENCE_S, POSTED, write_corpus
-from tests.waiting import wait_until
+from tests.access import POSTED, write_corpus
+from tests.waiting import PATIENCE_S, wait_until
 
 HELD_OPEN = 1000
 QUESTIONS = 200
@@ -93,7 +93,7 @@ def service() -> Iterator[str]:
         with subprocess.Popen([*few, *command], env=environment, cwd=folder, stdout=subprocess.DEVNULL) as process:
             try:
                 url = f"http://127.0.0.1:{port}"
-                wait_until(lambda: _is_up(url), limit_s=3 * PATIENCE_S)
+                wait_until(lambda: _is_up(url))
                 yield url
             finally:
                 process.terminate()

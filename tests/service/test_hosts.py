@@ -17,7 +17,6 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from app.ledger.work import WaitingMessages
 from app.settings import load_settings
 from app.wiring.ledger import ledger_of
-from benchmarks.processes import PATIENCE_S
 from tests import rabbit
 from tests.access import open_redis
 from tests.completions import answer_to
@@ -74,7 +73,7 @@ class Trial:
         transport = httpx.HTTPTransport(local_address=f"127.0.0.{next(self.callers)}")
         with (
             nginx(*(urls or [host.url for host in self.hosts])) as url,
-            httpx.Client(transport=transport, base_url=url, timeout=PATIENCE_S) as client,
+            httpx.Client(transport=transport, base_url=url) as client,
         ):
             yield client
 
@@ -201,7 +200,7 @@ def test_every_event_of_every_answer_arrives_though_a_host_is_killed_and_started
     trial.call(trial.line.restore)
     first.start()
     told = [*answers, *meanwhile, under_way]
-    wait_until(lambda: len(arrived(trial, told)) >= len(told) * len(EVENTS), limit_s=PATIENCE_S)
+    wait_until(lambda: len(arrived(trial, told)) >= len(told) * len(EVENTS))
     assert sorted(arrived(trial, told)) == sorted((request_id(answer), event) for answer in told for event in EVENTS)
 
 

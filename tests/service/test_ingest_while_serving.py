@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.processes import PATIENCE_S, Service, service
+from benchmarks.processes import Service, service
 from tests.ingest_and_stop import waypoint_ingest
 
 pytestmark = [pytest.mark.service, pytest.mark.slow]
@@ -15,7 +15,7 @@ QUESTION = "What is the fee for storage in the depot?"
 
 
 def titles(running: Service) -> set[str]:
-    answer = httpx.post(f"{running.url}/api/query", json={"query": QUESTION, "threshold": 0}, timeout=PATIENCE_S)
+    answer = httpx.post(f"{running.url}/api/query", json={"query": QUESTION, "threshold": 0})
     assert answer.status_code == 200, answer.text
     return {document["title"] for document in answer.json()["relatedDocs"]}
 

@@ -14,10 +14,9 @@ from app.settings import load_settings
 from app.wiring import Parts, open_service
 from tests.nginx import nginx, skip_without_nginx
 from tests.served import served
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.service
-
-PATIENCE_S = 30
 
 
 class StepByStep:
@@ -56,7 +55,7 @@ def front(upstream) -> Iterator[str]:
 def test_every_word_arrives_before_the_next_one_is_sent(front, steps):
     body = {"input": {"question": "What is the rate?"}}
     with (
-        httpx.Client(base_url=front, timeout=PATIENCE_S) as client,
+        httpx.Client(base_url=front) as client,
         client.stream("POST", "/copilot/stream", json=body) as response,
     ):
         assert response.headers["content-type"].startswith("text/event-stream")
@@ -75,9 +74,7 @@ def test_a_client_cannot_choose_the_address_that_its_questions_are_counted_for(f
     for _ in range(100):
         steps.let.release()
     statuses = [
-        httpx.post(
-            f"{front}/copilot/stream", json=body, headers={"X-Forwarded-For": f"192.0.2.{number}"}, timeout=PATIENCE_S
-        ).status_code
+        httpx.post(f"{front}/copilot/stream", json=body, headers={"X-Forwarded-For": f"192.0.2.{number}"}).status_code
         for number in range(3)
     ]
     assert statuses == [200, 200, 429]

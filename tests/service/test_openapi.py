@@ -44,7 +44,7 @@ def url(tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def client(url) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url, timeout=60) as client:
+    with httpx.Client(base_url=url) as client:
         yield client
 
 

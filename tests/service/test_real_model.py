@@ -106,7 +106,7 @@ def test_openais_client_gets_words_and_usage_streamed_or_not(url):
 
 async def test_the_tool_ask_of_mcp_answers_with_numbered_sources(url):
     async with (
-        httpx.AsyncClient(timeout=PATIENCE_S) as client,
+        httpx.AsyncClient() as client,
         streamable_http_client(f"{url}/mcp", http_client=client) as (read, write, _),
         ClientSession(read, write) as session,
     ):
@@ -179,7 +179,7 @@ async def test_a_server_that_dies_between_words_breaks_one_answer_off_and_the_ne
 @contextmanager
 def remote(url: str) -> Iterator[Any]:
     """LangServe's client of the service."""
-    chain: Any = RemoteRunnable(f"{url}/copilot", timeout=PATIENCE_S)
+    chain: Any = RemoteRunnable(f"{url}/copilot")
     with chain.sync_client:
         yield chain
 

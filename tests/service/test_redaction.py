@@ -116,7 +116,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     with fake_groq() as groq, backend() as stub, HTTPServer() as moderator:
         moderator.expect_request("/v1/moderations").respond_with_json({"results": [{"flagged": False}]})
         services = desk(folder, groq, stub, moderator, embedded)
-        with logged() as lines, served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:
+        with logged() as lines, served(create_app(services)) as url, httpx.Client(base_url=url) as client:
             for way, ask in WAYS.items():
                 ask(client, services, f"Please mail {address(way)} the {word(way)} rate of GST.")
         yield {
@@ -181,7 +181,7 @@ def test_another_retrieval_service_is_asked_without_the_address(way, httpserver,
         _env_file=None, retrieval_url=httpserver.url_for(""), chroma_path=tmp_path, rate_limit="off"
     )  # fmt: skip
     services = open_service(settings)
-    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
         WAYS[way](client, services, f"Please mail {address(way)} the {word(way)} rate of GST.")
 
     searched = {request.get_json()["query"] for request, _ in httpserver.log}

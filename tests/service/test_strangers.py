@@ -49,7 +49,7 @@ def serving(options: dict[str, Any], groq: FakeGroq, folder: Path, internal: boo
     settings = settings_over(folder, groq.url, memory_store_path=folder / "store.json", **options)
     services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
     services.index.ingest([write_corpus(folder, internal=internal)])
-    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

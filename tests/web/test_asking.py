@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.waiting import PATIENCE_S
 from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, REFUSAL, ask, ask_and_wait, box
 from tests.web.axe import violations
 from tests.web.outcomes import DEGRADED, say_outcomes
@@ -106,7 +107,7 @@ def test_stop_ends_the_models_call_and_keeps_what_came(page, model):
     page.get_by_role("button", name="Stop").click()
 
     expect(exchange).to_have_attribute("data-state", "stopped")
-    assert saying.left.wait(60)
+    assert saying.left.wait(PATIENCE_S)
     expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
     expect(exchange).to_contain_text("Stopped. The answer so far is kept.")
     expect(box(page)).to_be_focused()
@@ -119,17 +120,17 @@ def test_escape_stops_as_well(page, model):
     page.keyboard.press("Escape")
 
     expect(exchange).to_have_attribute("data-state", "stopped")
-    assert saying.left.wait(60)
+    assert saying.left.wait(PATIENCE_S)
 
 
 def test_leaving_the_page_ends_the_models_call_too(open_page, model):
     page = open_page()
     saying = model.say(SLOW, GST_ANSWER, words=FIRST_SENTENCE)
     ask(page, SLOW)
-    assert saying.asked.wait(60)
+    assert saying.asked.wait(PATIENCE_S)
     page.close()
 
-    assert saying.left.wait(60)
+    assert saying.left.wait(PATIENCE_S)
 
 
 def without_markers(answer: str) -> str:

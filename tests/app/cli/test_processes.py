@@ -92,7 +92,7 @@ def serving(folder: Path, **variables: str) -> Iterator[str]:
             [*WAYPOINT, "serve", "--port", str(port)], cwd=folder, env=environment(folder, **variables), stderr=log
         )
         try:
-            wait_until(lambda: is_ready(url) or process.poll() is not None, limit_s=60)
+            wait_until(lambda: is_ready(url) or process.poll() is not None)
             assert process.poll() is None, (folder / "serve.log").read_text()
             yield url
         finally:

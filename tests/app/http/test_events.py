@@ -10,8 +10,8 @@ from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Parts, open_service
 from tests.served import served
+from tests.waiting import PATIENCE_S
 
-PATIENCE_S = 30
 QUESTION = {"input": {"question": "What is the rate?"}}
 
 
@@ -39,7 +39,7 @@ def chain() -> Endless:
 def client(chain) -> Iterator[httpx.Client]:
     settings = load_settings(_env_file=None, llm_provider="offline", retrieval_top_k=7)
     services = open_service(settings, parts=Parts(chain=RunnableGenerator(chain.parts)))
-    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

@@ -32,13 +32,13 @@ def _answers(groq, _forget) -> None:
 
 def posted(path: str, body: Callable[[Any], Any]) -> Callable[[str, str, Any], Any]:
     def ask(url: str, key: str, filters: Any) -> str:
-        return httpx.post(f"{url}{path}", json=body(filters), headers=bearer(key), timeout=30).text
+        return httpx.post(f"{url}{path}", json=body(filters), headers=bearer(key)).text
 
     return ask
 
 
 async def asked_remotely(url: str, key: str, filters: Any) -> str:
-    remote: RemoteRunnable = RemoteRunnable(f"{url}/copilot", headers=bearer(key), timeout=30)
+    remote: RemoteRunnable = RemoteRunnable(f"{url}/copilot", headers=bearer(key))
     try:
         return str(await remote.ainvoke({"question": QUESTION, "filters": filters}))
     except httpx.HTTPStatusError as error:
@@ -61,7 +61,7 @@ def completed(url: str, key: str, filters: Any) -> str:
 def tool(name: str, argument: str) -> Callable[[str, str, Any], Any]:
     async def call(url: str, key: str, filters: Any) -> str:
         async with (
-            httpx.AsyncClient(headers=bearer(key), timeout=30) as client,
+            httpx.AsyncClient(headers=bearer(key)) as client,
             streamable_http_client(f"{url}/mcp", http_client=client) as (read, write, _),
             ClientSession(read, write) as session,
         ):
@@ -119,7 +119,7 @@ async def test_filters_that_cannot_be_read_are_refused(ask) -> None:
 
 def test_filters_of_openai_that_are_no_json_are_refused(url) -> None:
     body = {"model": MODEL, "input": QUESTION, "metadata": {"filters": "category=carrier"}}
-    told = httpx.post(f"{url}/v1/responses", json=body, headers=bearer("staff"), timeout=30)
+    told = httpx.post(f"{url}/v1/responses", json=body, headers=bearer("staff"))
 
     assert (told.status_code, told.json()["error"]["param"]) == (400, "metadata")
 
@@ -128,8 +128,8 @@ def test_another_service_is_asked_with_the_filters(url, tmp_path, groq) -> None:
     settings = settings_over(tmp_path, groq.url, retrieval_url=url, retrieval_api_key="staff", rate_limit="off")
     with serving(settings) as front:
         body = {"query": QUESTION, "filters": {"category": "regulatory", "last_updated": {"to": "2030"}}, "topK": 1}
-        dated = httpx.post(f"{front}/api/query", json=body, timeout=30)
-        told = httpx.post(f"{front}/search", json={"query": QUESTION, "filters": {"owner": "x"}}, timeout=30)
+        dated = httpx.post(f"{front}/api/query", json=body)
+        told = httpx.post(f"{front}/search", json={"query": QUESTION, "filters": {"owner": "x"}})
         found = httpx.post(
             f"{front}/search", json={"query": QUESTION, "top_k": 1, "filters": {"category": "internal"}}, timeout=30
         )

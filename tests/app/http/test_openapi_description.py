@@ -59,7 +59,7 @@ def headers_of(description: dict[str, Any], requirement: dict[str, list]) -> dic
 def test_an_operation_asks_for_a_name_exactly_where_the_description_says_so(corpus, groq, mode, shown):
     settings = settings_over(corpus, groq.url, rate_limit="off", **mode)
     description = description_of(settings)
-    with serving(settings) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with serving(settings) as url, httpx.Client(base_url=url) as client:
         for method, path, security in operations(description):
             body: dict | None = {} if method == "post" else None
             refused = client.request(method, path, json=body).status_code == 401

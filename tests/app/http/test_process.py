@@ -15,7 +15,7 @@ import structlog
 
 from app.settings import load_settings
 from app.wiring import open_index
-from benchmarks.processes import PATIENCE_S, Service, service
+from benchmarks.processes import Service, service
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.streams import merged
 from tests.waiting import wait_until
@@ -67,7 +67,7 @@ def held_stream(running: Service, groq: FakeGroq) -> Iterator[tuple[Iterator[str
     groq.replies[:] = [Reply(ANSWER, release=release)]
     body = {"input": {"question": QUESTION}}
     try:
-        with httpx.stream("POST", f"{running.url}/copilot/stream", json=body, timeout=PATIENCE_S) as response:
+        with httpx.stream("POST", f"{running.url}/copilot/stream", json=body) as response:
             lines = response.iter_lines()
             next(line for line in lines if '"documents"' in line)
             yield lines, release
@@ -79,9 +79,9 @@ def test_at_sigterm_a_stream_ends_whole_new_questions_are_refused_and_the_exit_c
     values = settings(folder, groq)
     with service(folder, **values) as running, held_stream(running, groq) as (lines, release):
         running.send(signal.SIGTERM)
-        wait_until(lambda: running.phase() == "draining", limit_s=PATIENCE_S)
-        drained, alive = (httpx.get(f"{running.url}/health/{name}", timeout=PATIENCE_S) for name in ("ready", "live"))
-        refused = httpx.post(f"{running.url}/api/query", json={"query": QUESTION}, timeout=PATIENCE_S)
+        wait_until(lambda: running.phase() == "draining")
+        drained, alive = (httpx.get(f"{running.url}/health/{name}") for name in ("ready", "live"))
+        refused = httpx.post(f"{running.url}/api/query", json={"query": QUESTION})
         release.set()
         rest = list(lines)
 
@@ -108,7 +108,6 @@ def test_by_default_nobodys_forwarded_address_is_believed(folder, groq):
                 f"{running.url}/api/query",
                 json={"query": QUESTION},
                 headers={"X-Forwarded-For": f"192.0.2.{number}"},
-                timeout=PATIENCE_S,
             ).status_code
             for number in range(2)
         ]
@@ -118,7 +117,7 @@ def test_by_default_nobodys_forwarded_address_is_believed(folder, groq):
 def test_a_second_signal_stops_at_once(folder, groq):
     with service(folder, **settings(folder, groq)) as running, held_stream(running, groq) as (lines, _):
         running.send(signal.SIGTERM)
-        wait_until(lambda: running.phase() == "draining", limit_s=PATIENCE_S)
+        wait_until(lambda: running.phase() == "draining")
         running.send(signal.SIGTERM)
 
         assert running.exit_code() == 128 + signal.SIGTERM
@@ -130,9 +129,9 @@ def test_a_second_signal_stops_at_once(folder, groq):
 def test_workers_whose_parent_is_killed_drain_and_give_the_address_free(folder, groq):
     with service(folder, "--workers", "2", **settings(folder, groq)) as running:
         workers = running.workers()
-        wait_until(lambda: running.messages.read_text().count("Open the page at") == 1, limit_s=PATIENCE_S)
+        wait_until(lambda: running.messages.read_text().count("Open the page at") == 1)
         running.send(signal.SIGKILL)
-        wait_until(lambda: not any(worker.is_running() for worker in workers), limit_s=PATIENCE_S)
+        wait_until(lambda: not any(worker.is_running() for worker in workers))
     assert '"event": "drained"' in running.messages.read_text()
     assert running.phase() is None
 

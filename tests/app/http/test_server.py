@@ -12,7 +12,7 @@ from tests.served import served, small_services
 def client(tmp_path_factory) -> Iterator[httpx.Client]:
     with fake_groq() as groq:
         services = small_services(tmp_path_factory.mktemp("service"), groq, cors_origins="https://desk.example")
-        with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
             yield client
 
 

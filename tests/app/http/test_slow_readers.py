@@ -15,9 +15,9 @@ from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Parts, open_service
-from tests.access import ASKED, PATIENCE_S, Client
+from tests.access import ASKED, Client
 from tests.served import served
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 SMALL = 4096  # What the system keeps for a connection, on each side.
 PIECE = "x" * 10_000
@@ -77,7 +77,7 @@ def not_reading(url: str) -> Iterator[Client]:
 
 
 def answer(url: str) -> int:
-    return httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"], timeout=PATIENCE_S).status_code
+    return httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"]).status_code
 
 
 def test_an_answer_that_nobody_reads_holds_no_place_once_it_is_computed(writer):

@@ -3,7 +3,7 @@ import threading
 from structlog.testing import capture_logs
 
 from app.observability.tracing import Export, close
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 
 class Backend:
@@ -18,7 +18,7 @@ class Backend:
 
     def send(self, batch: list[int]) -> None:
         self.entered.set()
-        assert self.gate.wait(30)
+        assert self.gate.wait(PATIENCE_S)
         if self.fails:
             raise ConnectionError
         self.taken.append(batch)
@@ -29,7 +29,7 @@ def test_what_is_put_is_sent_in_order_in_batches():
     export = Export("it", backend.send, batch=3)
 
     export.put(0)
-    assert backend.entered.wait(30)
+    assert backend.entered.wait(PATIENCE_S)
     for item in range(1, 6):
         export.put(item)
     backend.gate.set()
@@ -44,7 +44,7 @@ def test_where_too_many_wait_the_rest_is_dropped_and_counted_and_nobody_waits():
     export = Export("it", backend.send, waiting=2)
 
     export.put(0)
-    assert backend.entered.wait(30)
+    assert backend.entered.wait(PATIENCE_S)
     for item in range(1, 6):
         export.put(item)
 
@@ -91,7 +91,7 @@ def test_a_backend_that_hangs_does_not_hold_up_the_end():
     export = Export("it", backend.send, batch=1)
     export.put(0)
     export.put(1)
-    assert backend.entered.wait(30)
+    assert backend.entered.wait(PATIENCE_S)
 
     close([export], within_s=0)
 

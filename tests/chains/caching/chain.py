@@ -12,9 +12,9 @@ from chains.caching.answers import CachedAnswers
 from chains.caching.typed_cache import CacheStats, Event, ExpiringStore, MemoryStore, TypedCache
 from chains.output import split
 from chains.state import Answer, Question
+from tests.waiting import PATIENCE_S
 
 TTL_S = 3600
-PATIENCE_S = 30
 
 
 class StoppedClock:

@@ -13,6 +13,7 @@ from chains.ports import ModerationResult
 from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt
 from tests.chains.gst import DOCUMENT, QUESTION, Shelf, writing
 from tests.streams import asked
+from tests.waiting import PATIENCE_S
 
 TEXTS: Any = {"moderation": "I cannot help with this.", "self_harm": "Please call somebody."}
 ALLOWED, FLAGGED = ModerationResult(flagged=False), ModerationResult(flagged=True, categories=("hate", "privacy"))
@@ -82,7 +83,7 @@ async def test_a_question_is_answered_where_the_moderator_takes_too_long(way):
 
 @ways
 async def test_the_moderator_is_asked_beside_the_search(way):
-    both, aboth = threading.Barrier(2, timeout=30), asyncio.Barrier(2)
+    both, aboth = threading.Barrier(2, timeout=PATIENCE_S), asyncio.Barrier(2)
 
     def search(_: str) -> list[Document]:
         both.wait()
@@ -125,7 +126,7 @@ async def test_the_moderator_is_left_when_the_caller_leaves(way):
 
     with pytest.raises(asyncio.CancelledError):
         await asking
-    await asyncio.wait_for(left.wait(), timeout=30)
+    await asyncio.wait_for(left.wait(), timeout=PATIENCE_S)
 
 
 async def test_a_stream_shows_no_passage_before_the_moderator_has_judged():

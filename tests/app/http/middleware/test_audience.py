@@ -46,12 +46,12 @@ def test_no_stranger_sees_an_internal_document_whatever_path_it_was_ingested_by(
 
     with serving(settings) as url:
         for path, body in (ASKED | CHAT).items():
-            response = httpx.post(url + path, json=body, timeout=30)
+            response = httpx.post(url + path, json=body)
             assert response.status_code == 200
             assert "Guide kb/01_regulatory/asia/rate.md" in sources_shown(groq.requests[-1])
             assert "in confidence" not in response.text
             assert "04_internal" not in response.text
-        related = httpx.post(f"{url}/api/query", json=POSTED, timeout=30).json()["relatedDocs"]
+        related = httpx.post(f"{url}/api/query", json=POSTED).json()["relatedDocs"]
 
     assert not [request for request in groq.requests if "in confidence" in sources_shown(request)]
     assert [document["title"] for document in related] == ["Guide kb/01_regulatory/asia/rate.md"]

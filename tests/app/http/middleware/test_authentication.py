@@ -90,7 +90,7 @@ def test_a_session_is_shown_as_a_bearer_token_only(corpus, groq, httpserver):
     address = httpserver.url_for("").rstrip("/")
     with serving(settings_over(corpus, groq.url, auth_mode="session", auth_url=address)) as url:
         answers = [
-            httpx.post(f"{url}/api/query", json=POSTED, headers=headers, timeout=20)
+            httpx.post(f"{url}/api/query", json=POSTED, headers=headers)
             for headers in ({"X-API-Key": "token"}, bearer("token"))
         ]
     assert [answer.status_code for answer in answers] == [401, 200]
@@ -108,7 +108,7 @@ def test_strangers_may_not_read_the_metrics_and_a_key_opens_them(corpus, groq):
                 "no key": bearer("x"),
             }.items()
         }
-        asked = httpx.post(f"{url}/api/query", json=POSTED, timeout=20).status_code
+        asked = httpx.post(f"{url}/api/query", json=POSTED).status_code
     assert statuses == {"stranger": 403, "scraper": 200, "other key": 403, "no key": 401}
     assert asked == 200
 
@@ -123,7 +123,7 @@ def test_the_metrics_are_open_on_this_machine_and_closed_to_strangers(corpus, gr
     "headers", [bearer("desk-key"), {"X-API-Key": "desk-key"}, {"Authorization": "bearer desk-key"}]
 )
 def test_a_key_is_accepted_as_a_bearer_token_or_in_its_own_header(keyed, headers):
-    assert httpx.post(f"{keyed}/api/query", json=POSTED, headers=headers, timeout=20).status_code == 200
+    assert httpx.post(f"{keyed}/api/query", json=POSTED, headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_key_allows_what_its_scopes_say(keyed, path, key, status):
 @pytest.mark.parametrize("path", ASKED)
 def test_internal_documents_are_for_the_staff_by_every_way_of_asking(keyed, groq: FakeGroq, path):
     for key in ("desk-key", "staff-key"):
-        httpx.post(keyed + path, json=ASKED[path], headers=bearer(key), timeout=20).raise_for_status()
+        httpx.post(keyed + path, json=ASKED[path], headers=bearer(key)).raise_for_status()
 
     seen = ["in confidence" in sources_shown(request) for request in groq.requests]
     assert seen == [False, True]
@@ -165,7 +165,7 @@ def test_no_client_of_langserve_configures_who_it_is(keyed, groq, path, several)
         "run_name": "x",
     }
     body = ASKED[path] | {"config": [forged] if several else forged}
-    response = httpx.post(keyed + path, json=body, headers=bearer("desk-key"), timeout=20)
+    response = httpx.post(keyed + path, json=body, headers=bearer("desk-key"))
 
     assert response.status_code == 200
     assert "in confidence" not in sources_shown(groq.requests[0])
@@ -175,7 +175,7 @@ def test_no_client_of_langserve_configures_who_it_is(keyed, groq, path, several)
 def test_without_authentication_this_machine_sees_all_and_others_what_is_public(corpus, groq, local):
     with serving(settings_over(corpus, groq.url, allow_anonymous=True)) as public:
         for url in (local, public):
-            httpx.post(f"{url}/api/query", json=POSTED, timeout=20).raise_for_status()
+            httpx.post(f"{url}/api/query", json=POSTED).raise_for_status()
     assert ["in confidence" in sources_shown(request) for request in groq.requests] == [True, False]
 
 
@@ -187,7 +187,7 @@ def test_a_session_in_redis_is_accepted_and_admins_are_the_staff(sessions, groq,
     session = {"user_id": "u1", "email": "a@b.c", "is_admin": is_admin}
     redis.set(f"session:{token}", json.dumps(session), ex=60)
     try:
-        response = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer(token), timeout=20)
+        response = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer(token))
     finally:
         redis.delete(f"session:{token}")
 
@@ -220,7 +220,7 @@ def test_a_session_without_one_user_is_refused(sessions, session):
 @pytest.mark.parametrize("option", [{"redis_url": "redis://127.0.0.1:1/0"}, {"auth_url": "http://127.0.0.1:1"}])
 def test_a_store_of_sessions_that_does_not_answer_lets_nobody_pass(corpus, groq, option):
     with serving(settings_over(corpus, groq.url, auth_mode="session", **option)) as url:
-        response = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer("any"), timeout=20)
+        response = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer("any"))
         healthy = httpx.get(f"{url}/api/health")
 
     assert (response.status_code, set(response.json())) == (503, {"error", "message"})
@@ -241,7 +241,7 @@ def test_a_store_of_sessions_that_does_not_answer_lets_nobody_pass(corpus, groq,
     ],
 )
 def test_pages_from_elsewhere_may_not_ask_on_behalf_of_the_user_of_this_machine(local, groq, origin, status):
-    response = httpx.post(f"{local}/api/query", json=POSTED, headers={"Origin": origin}, timeout=20)
+    response = httpx.post(f"{local}/api/query", json=POSTED, headers={"Origin": origin})
     assert response.status_code == status
     assert len(groq.requests) == (status == 200)
 

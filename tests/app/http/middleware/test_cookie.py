@@ -34,7 +34,7 @@ def sessions(corpus, groq) -> Iterator[tuple[str, Redis]]:
 
 
 def asked(url: str, headers: dict[str, str]) -> httpx.Response:
-    return httpx.post(f"{url}/api/query", json=POSTED, headers=headers, timeout=20)
+    return httpx.post(f"{url}/api/query", json=POSTED, headers=headers)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_session_of_redis_signs_in_and_ends_when_it_ends_there(sessions, groq,
     token = secrets.token_urlsafe(32)
     session = {"user_id": "u1", "email": "a@b.c", "is_admin": is_admin}
     redis.set(f"session:{token}", json.dumps(session), ex=60)
-    with httpx.Client(base_url=url, headers=OWN_PAGE, timeout=20) as page:
+    with httpx.Client(base_url=url, headers=OWN_PAGE) as page:
         try:
             page.post("/sign-in", json={"token": token}).raise_for_status()
             me = page.get("/api/me").json()

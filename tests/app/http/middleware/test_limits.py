@@ -16,7 +16,6 @@ from app.http.middleware.rate_limit import RETRY_STORAGE_S, RateLimit, caller_of
 from app.wiring.access import Access
 from tests.access import (
     ASKED,
-    PATIENCE_S,
     POSTED,
     QUESTION,
     bearer,
@@ -46,7 +45,7 @@ def url(corpus, groq):
 def test_a_large_body_is_refused_wherever_it_goes(url, groq, path, kilobytes):
     most = kilobytes * 1024
     for content in (b" " * (most + 1), (b" " * 1024 for _ in range(most // 1024 + 1)), b" " * 200_000):
-        response = httpx.post(url + path, content=content, timeout=20)
+        response = httpx.post(url + path, content=content)
         assert (response.status_code, response.json()["error"]) == (413, "Payload Too Large")
     assert groq.requests == []
 
@@ -55,7 +54,7 @@ def test_a_body_of_just_10_kb_is_read(url):
     body = json.dumps(POSTED).encode()
     body += b" " * (10_240 - len(body))
     headers = {"Content-Type": "application/json"}
-    assert httpx.post(f"{url}/api/query", content=body, headers=headers, timeout=20).status_code == 200
+    assert httpx.post(f"{url}/api/query", content=body, headers=headers).status_code == 200
 
 
 def test_a_huge_body_is_refused_before_it_is_sent(url):
@@ -98,7 +97,7 @@ def test_a_body_that_no_answer_could_repeat_is_a_400(url, groq, path):
 def test_a_batch_holds_so_many_questions_and_no_more(url, groq):
     def ask(number: int) -> int:
         body = {"inputs": [{"question": QUESTION}] * number}
-        return httpx.post(f"{url}/copilot/batch", json=body, timeout=20).status_code
+        return httpx.post(f"{url}/copilot/batch", json=body).status_code
 
     assert ask(10) == 200
     assert len(groq.requests) == 10
@@ -109,10 +108,10 @@ def test_a_batch_holds_so_many_questions_and_no_more(url, groq):
 def test_answers_and_refusals_tell_browsers_to_be_careful(url):
     answers = [
         httpx.get(f"{url}/api/health"),
-        httpx.post(f"{url}/api/query", json=POSTED, timeout=20),
+        httpx.post(f"{url}/api/query", json=POSTED),
         httpx.post(f"{url}/api/query", content=b"{"),
         httpx.get(f"{url}/no/such/route"),
-        httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"], timeout=20),
+        httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"]),
     ]
     for response in answers:
         kept = {name: response.headers.get(name) for name in ("X-Content-Type-Options", "X-Frame-Options")}
@@ -142,7 +141,7 @@ def test_questions_above_the_rate_wait_and_each_caller_has_a_rate_of_its_own(cor
     with serving(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=keys, rate_limit="3/hour")) as url:
 
         def ask(key: str, path: str = "/api/query", body: object = None) -> httpx.Response:
-            return httpx.post(url + path, json=body or ASKED[path], headers=bearer(key), timeout=20)
+            return httpx.post(url + path, json=body or ASKED[path], headers=bearer(key))
 
         first, batch, more, other = (
             ask("one"),
@@ -168,7 +167,7 @@ def test_a_batch_that_is_refused_costs_nothing(corpus, groq):
 
         def ask(number: int) -> tuple[int, str]:
             body = {"inputs": [{"question": QUESTION}] * number}
-            response = httpx.post(f"{url}/copilot/batch", json=body, timeout=20)
+            response = httpx.post(f"{url}/copilot/batch", json=body)
             return response.status_code, response.headers["RateLimit-Remaining"]
 
         assert [ask(number) for number in (2, 2, 1, 1)] == [(200, "1"), (429, "1"), (200, "0"), (429, "0")]
@@ -179,7 +178,7 @@ def test_after_the_time_that_was_told_questions_pass_again(corpus, groq):
         refused: list[httpx.Response] = []
 
         def refuses() -> bool:
-            refused.append(httpx.post(f"{url}/api/query", json=POSTED, timeout=20))
+            refused.append(httpx.post(f"{url}/api/query", json=POSTED))
             return refused[-1].status_code == 429
 
         wait_until(refuses)
@@ -193,9 +192,7 @@ def test_processes_that_count_in_redis_share_the_rate(corpus, groq):
         redis.flushdb()
         settings = settings_over(corpus, groq.url, rate_limit="2/hour", redis_url=REDIS)
         with serving(settings) as one, serving(settings) as two:
-            statuses = [
-                httpx.post(f"{url}/api/query", json=POSTED, timeout=20).status_code for url in (one, two, one, two)
-            ]
+            statuses = [httpx.post(f"{url}/api/query", json=POSTED).status_code for url in (one, two, one, two)]
         redis.flushdb()
     assert statuses == [200, 200, 429, 429]
 
@@ -242,7 +239,7 @@ def test_questions_that_find_no_turn_in_time_are_told_to_come_back_and_turns_are
             one.ask()
             two.ask()
             wait_until(lambda: groq.asked == 2)
-            refused = httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"], timeout=20)
+            refused = httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"])
             healthy = httpx.get(f"{url}/api/health")
             one.leave()
             wait_until(lambda: groq.left == 1)
@@ -277,8 +274,8 @@ def test_what_asks_nothing_does_not_wait_for_questions(corpus):
             for _ in range(145):  # 100 are answered at once.
                 clients.enter_context(talking(url)).ask()
             wait_until(lambda: groq.asked == 100)
-            statuses = {path: httpx.get(url + path, timeout=PATIENCE_S).status_code for path in UNASKED}
-            statuses["/api/feedback"] = httpx.post(f"{url}/api/feedback", json=rated, timeout=PATIENCE_S).status_code
+            statuses = {path: httpx.get(url + path).status_code for path in UNASKED}
+            statuses["/api/feedback"] = httpx.post(f"{url}/api/feedback", json=rated).status_code
             clients.close()
 
     assert statuses == dict.fromkeys(UNASKED, 200) | {"/api/feedback": 202}
@@ -297,8 +294,8 @@ def test_a_slow_reranker_leaves_threads_to_what_asks_nothing(corpus):
             for _ in range(100):
                 outside.enter_context(talking(url)).ask()
             wait_until(lambda: reranker.asked)
-            statuses = {path: httpx.get(url + path, timeout=PATIENCE_S).status_code for path in UNASKED}
-            statuses["/api/feedback"] = httpx.post(f"{url}/api/feedback", json=rated, timeout=PATIENCE_S).status_code
+            statuses = {path: httpx.get(url + path).status_code for path in UNASKED}
+            statuses["/api/feedback"] = httpx.post(f"{url}/api/feedback", json=rated).status_code
             outside.close()  # Before the service ends: its threads would wait for the reranker.
 
     assert statuses == dict.fromkeys(UNASKED, 200) | {"/api/feedback": 202}

@@ -32,7 +32,7 @@ def url(groq, tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def client(url) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{url}/copilot", timeout=30) as client:
+    with httpx.Client(base_url=f"{url}/copilot") as client:
         yield client
 
 
@@ -47,7 +47,7 @@ async def remote(url, monkeypatch) -> AsyncIterator[RemoteRunnable]:
     # It closes its clients in a thread that it starts wherever the garbage collector happens to run; where a thread is
     # being started there, both wait for each other for ever. They are closed below.
     monkeypatch.setattr("langserve.client._close_clients", lambda *clients: None)
-    runnable: RemoteRunnable = RemoteRunnable(f"{url}/copilot", timeout=30)
+    runnable: RemoteRunnable = RemoteRunnable(f"{url}/copilot")
     yield runnable
     runnable.sync_client.close()
     await runnable.async_client.aclose()

@@ -16,7 +16,7 @@ from tests.served import served, small_services
 def client(tmp_path_factory) -> Iterator[httpx.Client]:
     with fake_groq() as groq:
         services = small_services(tmp_path_factory.mktemp("page"), groq)
-        with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
             yield client
 
 
@@ -117,7 +117,7 @@ def test_rendering_and_loading_count_towards_no_limit_of_questions(tmp_path, mon
     monkeypatch.setattr(middleware, "QUESTIONS_AT_ONCE", 1)
     with fake_groq() as groq:
         services = small_services(tmp_path, groq, rate_limit="1/hour")
-        with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
             statuses = [client.post("/page/render", json={"answer": "x"}).status_code for _ in range(3)]
             statuses += [client.get(path).status_code for path in ("/", "/icon", "/api/me")]
             asked = [client.post("/api/query", json={"query": "What is GST?"}).status_code for _ in range(2)]
@@ -131,7 +131,7 @@ def test_the_page_has_the_name_greeting_and_logo_of_its_owner(tmp_path):
     (tmp_path / "page.yaml").write_text("name: Ask <Clinic>\ngreeting: What do you want to know, nurse?")
     with fake_groq() as groq:
         services = small_services(tmp_path, groq, page_path=tmp_path)
-        with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
             pages = [client.get(path, params={"lang": code}).text for path in ("/", "/embed") for code in languages()]
             icon = client.get("/icon")
 

@@ -19,7 +19,7 @@ def groq() -> Iterator[FakeGroq]:
 @pytest.fixture(scope="module")
 def client(groq, tmp_path_factory) -> Iterator[httpx.Client]:
     app = create_app(small_services(tmp_path_factory.mktemp("playground"), groq))
-    with served(app) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with served(app) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

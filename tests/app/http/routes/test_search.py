@@ -26,7 +26,7 @@ def retrieval(corpus, groq) -> Iterator[str]:
 
 
 def search(url: str, key: str, **body: Any) -> httpx.Response:
-    return httpx.post(f"{url}/search", json={"query": QUESTION} | body, headers=bearer(key), timeout=30)
+    return httpx.post(f"{url}/search", json={"query": QUESTION} | body, headers=bearer(key))
 
 
 def texts(response: httpx.Response) -> set[str]:
@@ -35,7 +35,7 @@ def texts(response: httpx.Response) -> set[str]:
 
 def test_passages_come_in_the_form_of_the_contract(tmp_path, groq):
     with served(create_app(small_services(tmp_path, groq))) as url:
-        answer = httpx.post(f"{url}/search", json={"query": RATE, "top_k": 1}, timeout=30).json()
+        answer = httpx.post(f"{url}/search", json={"query": RATE, "top_k": 1}).json()
 
     [result] = answer.pop("results")
     assert answer == {"query": RATE}
@@ -82,7 +82,7 @@ def chat(tmp_path, retrieval, groq) -> Any:
 def test_a_service_without_documents_answers_from_the_other_one(chat, groq, path):
     groq.replies[:] = [Reply("It is 5 % [1]. It is 5 % [01_regulatory guide > Rate].")]
     with serving(chat) as url:
-        answer = httpx.post(url + path, json=POSTED, timeout=30).raise_for_status().json()
+        answer = httpx.post(url + path, json=POSTED).raise_for_status().json()
 
     assert answer["citations"][0]["title"] == "01_regulatory guide"
     assert "in confidence" not in sources_shown(groq.requests[-1])  # Strangers ask here.
@@ -92,10 +92,10 @@ def test_it_opens_no_index_of_its_own_and_takes_no_documents(chat, groq):
     groq.replies[:] = [Reply("It is 5 % [01_regulatory guide > Rate].")]
     staff = chat.replace(allow_anonymous=False)  # On this machine everybody may add documents.
     with serving(staff) as url:
-        httpx.post(f"{url}/api/query", json=POSTED, timeout=30).raise_for_status()
+        httpx.post(f"{url}/api/query", json=POSTED).raise_for_status()
         made = [file for file in chat.chroma.path.rglob("*.sqlite3") if ".ledger." not in file.name]
-        listed = httpx.get(f"{url}/api/documents", timeout=30).json()
-        added = httpx.post(f"{url}/api/documents", files={"files": ("a.md", b"# A")}, timeout=30)
+        listed = httpx.get(f"{url}/api/documents").json()
+        added = httpx.post(f"{url}/api/documents", files={"files": ("a.md", b"# A")})
 
     assert made == []
     assert listed["upload"] is None
@@ -104,8 +104,8 @@ def test_it_opens_no_index_of_its_own_and_takes_no_documents(chat, groq):
 
 def test_health_names_the_retrieval_service_and_asks_it(chat, retrieval):
     with serving(chat) as url:
-        told = httpx.get(f"{url}/health", timeout=30).json()
-        ready = httpx.get(f"{url}/health/ready", timeout=30)
+        told = httpx.get(f"{url}/health").json()
+        ready = httpx.get(f"{url}/health/ready")
 
     assert told["retrieval_url"] == retrieval
     assert ready.status_code == 200
@@ -115,8 +115,8 @@ def test_health_names_the_retrieval_service_and_asks_it(chat, retrieval):
 def test_a_retrieval_service_that_is_away_is_a_503_and_the_service_not_ready(chat):
     away = chat.replace(retrieval_url="http://127.0.0.1:1")
     with serving(away, clock=StoppedClock()) as url:  # What is asked again is asked at once.
-        asked = httpx.post(f"{url}/api/query", json=POSTED, timeout=30)
-        ready = httpx.get(f"{url}/health/ready", timeout=30)
+        asked = httpx.post(f"{url}/api/query", json=POSTED)
+        ready = httpx.get(f"{url}/health/ready")
 
     assert (asked.status_code, asked.json()["message"][:13]) == (503, "The documents")
     assert ready.status_code == 503
@@ -146,7 +146,7 @@ def test_a_service_that_asks_another_ingests_no_samples(chat, waypoint, monkeypa
 def test_a_search_has_one_line_in_the_log_with_its_words_only_where_that_is_set(tmp_path, groq, caplog, plain):
     services = small_services(tmp_path, groq, log_questions=plain)
     with caplog.at_level("INFO"), served(create_app(services)) as url:
-        httpx.post(f"{url}/search", json={"query": RATE}, timeout=30).raise_for_status()
+        httpx.post(f"{url}/search", json={"query": RATE}).raise_for_status()
 
     [line] = [record.getMessage() for record in caplog.records if record.name == "app.wiring.answerer"]
     assert line.startswith("search ")

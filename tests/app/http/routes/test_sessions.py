@@ -27,7 +27,7 @@ KEYS = ",".join(key_entry(name, f"key-of-{name}", "ask") for name in ("ann", "bo
 @contextmanager
 def service(corpus: Any, groq: Any, **settings: Any) -> Iterator[httpx.Client]:
     chosen = {"enable_query_reformulation": "off"} | settings
-    with serving(settings_over(corpus, groq.url, **chosen)) as url, httpx.Client(base_url=url, timeout=60) as client:
+    with serving(settings_over(corpus, groq.url, **chosen)) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

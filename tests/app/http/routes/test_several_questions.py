@@ -9,7 +9,6 @@ import pytest
 import prompts
 from app.http.server import create_app
 from chains.reuse.tool import as_tool
-from tests.access import PATIENCE_S
 from tests.fakes import MODEL, FakeGroq, Reply
 from tests.served import QUESTION, served, small_services
 
@@ -25,7 +24,7 @@ def services(groq: FakeGroq, tmp_path_factory) -> Any:
 
 @pytest.fixture(scope="module")
 def client(services) -> Iterator[httpx.Client]:
-    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.wiring import open_index
 from benchmarks.documents import heavy_pdf, pdf
-from benchmarks.processes import PATIENCE_S, service
+from benchmarks.processes import service
 from tests.access import serving, settings_over, talking
 
 WORDS = "Words that can be read"
@@ -38,7 +38,7 @@ def url(folder, monkeypatch) -> Iterator[str]:
 
 
 def all_else_answers(url: str) -> None:
-    with httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
+    with httpx.Client(base_url=url) as client:
         assert client.get("/api/documents").json()["total"] == 2
         assert client.get("/documents/docs_slow").status_code == 200
         assert client.post("/page/render", json={"answer": "**9 %**", "final": True}).status_code == 200
@@ -54,7 +54,7 @@ def test_requests_for_a_slow_page_that_are_closed_at_once_hold_up_nothing(url):
         with ExitStack() as closed:
             ask(closed, url, f"{SLOW}.png?width={900 + number}")
     all_else_answers(url)
-    assert httpx.get(f"{url}{GOOD}.png", timeout=PATIENCE_S).content.startswith(b"\x89PNG")
+    assert httpx.get(f"{url}{GOOD}.png").content.startswith(b"\x89PNG")
 
 
 def test_beside_a_slow_page_the_pages_of_other_documents_are_drawn(url):
@@ -62,8 +62,8 @@ def test_beside_a_slow_page_the_pages_of_other_documents_are_drawn(url):
         for _ in range(45):  # Equal requests are one task.
             ask(open_, url, f"{SLOW}.png")
         all_else_answers(url)
-        assert httpx.get(f"{url}{GOOD}.png", timeout=PATIENCE_S).content.startswith(b"\x89PNG")
-        assert httpx.get(f"{url}{GOOD}", timeout=PATIENCE_S).json()["pages"] == 1
+        assert httpx.get(f"{url}{GOOD}.png").content.startswith(b"\x89PNG")
+        assert httpx.get(f"{url}{GOOD}").json()["pages"] == 1
 
 
 def test_more_pages_than_may_wait_are_refused_and_those_that_leave_make_room(url):
@@ -71,14 +71,14 @@ def test_more_pages_than_may_wait_are_refused_and_those_that_leave_make_room(url
         for number in range(DRAWN_AT_ONCE + WAITING):
             ask(open_, url, f"{SLOW}.png?width={500 + number}")
         all_else_answers(url)  # Those above have come in by then.
-        refused = httpx.get(f"{url}{SLOW}.png", params={"width": 2000}, timeout=PATIENCE_S)
+        refused = httpx.get(f"{url}{SLOW}.png", params={"width": 2000})
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "600")
-    assert httpx.get(f"{url}{GOOD}.png", timeout=PATIENCE_S).status_code == 200
+    assert httpx.get(f"{url}{GOOD}.png").status_code == 200
 
 
 def test_pages_are_counted_by_the_rate_limit_apart_from_questions(folder):
     settings = settings_over(folder, "http://127.0.0.1:1", rate_limit="2/day", llm_fallback=True)
-    with serving(settings) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
+    with serving(settings) as url, httpx.Client(base_url=url) as client:
         told = [client.get(f"{GOOD}.png", params={"width": 300 + number}) for number in range(3)]
         assert [one.status_code for one in told] == [200, 200, 429]
         assert "More than 2 pages" in told[2].json()["message"]

@@ -9,7 +9,6 @@ import httpx
 from fastapi.testclient import TestClient
 
 from app.http.server import create_app
-from benchmarks.processes import PATIENCE_S
 from tests.served import served
 from tests.uploads import STAFF, ended, send, services_over, upload
 
@@ -45,7 +44,7 @@ def test_a_file_that_came_while_an_upload_waited_is_not_lost(tmp_path):
 def test_more_uploads_than_may_wait_are_refused_and_one_thread_adds_them_all(tmp_path, monkeypatch):
     monkeypatch.setattr("app.wings.uploads.uploads.MOST_WAITING", 5)
     services = services_over(tmp_path)
-    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S, headers=STAFF) as client:
+    with served(create_app(services)) as url, httpx.Client(base_url=url, headers=STAFF) as client:
         before = threading.active_count()
 
         def add(number: int) -> httpx.Response:

@@ -152,7 +152,7 @@ def test_what_the_page_offers_of_the_sample_corpus_is_about_the_documents_in_the
 def test_an_upload_over_a_real_connection_streams_to_the_disk(tmp_path):
     with (
         served(create_app(services_over(tmp_path, upload_max_mb=1))) as url,
-        httpx.Client(base_url=url, timeout=60, headers=STAFF) as client,
+        httpx.Client(base_url=url, headers=STAFF) as client,
     ):
         accepted = client.post("/api/documents", files=[("files", ("wire.md", b"# Wire\n\nwords" + b" " * 600_000))])
         assert accepted.status_code == 202, accepted.text

@@ -206,7 +206,7 @@ async def test_a_locked_file_does_not_delay_the_end(tmp_path):
     path = tmp_path / "events.sqlite3"
     async with line() as (_, proxy):
         box = Place(str(path)).outbox(proxy.port, "unused", flush_s=0)
-        async with asyncio.timeout(15):  # SQLite's patience with the lock was 30 s, twice.
+        async with asyncio.timeout(50):  # SQLite's patience with the lock was 30 s, twice.
             async with box.running():
                 other = sqlite3.connect(path, isolation_level=None)
                 other.execute("BEGIN EXCLUSIVE")

@@ -47,7 +47,7 @@ def desk(tmp_path: Path, monkeypatch) -> Iterator[Desk]:
         groq.replies[:] = [Reply(ANSWER)]
         settings = {"auth_mode": "none", "allow_anonymous": True, "api_keys": KEYS, "answer_log": True}
         services = small_services(tmp_path, groq, **settings)
-        with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
             yield Desk(client, services, tmp_path)
 
 

@@ -53,7 +53,7 @@ def _answers(groq) -> None:
 @asynccontextmanager
 async def over_http(url: str, key: str = "staff") -> AsyncIterator[ClientSession]:
     async with (
-        httpx.AsyncClient(headers=bearer(key), timeout=30) as client,
+        httpx.AsyncClient(headers=bearer(key)) as client,
         streamable_http_client(f"{url}/mcp", http_client=client) as (read, write, _),
         ClientSession(read, write) as session,
     ):
@@ -175,7 +175,7 @@ def test_the_log_does_not_repeat_a_request_that_cannot_be_read(url, capsys):
     try:
         headers = bearer("staff") | {"Accept": "application/json", "Content-Type": "application/json"}
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/ask", "params": {"question": "What is my salary?"}}
-        answer = httpx.post(f"{url}/mcp", json=call, headers=headers, timeout=30).json()
+        answer = httpx.post(f"{url}/mcp", json=call, headers=headers).json()
     finally:
         reset_logs()
 
@@ -229,7 +229,7 @@ ACCEPTED = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Versi
 
 def test_only_calls_of_tools_count_as_questions_and_each_caller_has_its_rate(corpus, groq):
     settings = settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS, rate_limit="1/hour")
-    with serving(settings) as url, httpx.Client(base_url=url, headers=bearer("staff") | ACCEPTED, timeout=30) as client:
+    with serving(settings) as url, httpx.Client(base_url=url, headers=bearer("staff") | ACCEPTED) as client:
         listed = [client.post("/mcp", json=message("tools/list")).status_code for _ in range(3)]
         call = message("tools/call", name="search", arguments={"query": QUESTION})
         called = [client.post("/mcp", json=call) for _ in range(2)]

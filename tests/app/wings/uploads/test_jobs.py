@@ -16,14 +16,14 @@ def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path
     make_services(tmp_path, min_chunks=0).index.ingest([tmp_path / "docs"])
     (tmp_path / "second.md").write_text("# Second\n\nSecond words.")
     process = start(upload_and_stop, tmp_path, "second.md", point=point)
-    wait_until((tmp_path / "stopped").exists, limit_s=120)
+    wait_until((tmp_path / "stopped").exists)
     process.kill()
     process.join()
 
     services = make_services(tmp_path, min_chunks=0)
     (job,) = services.uploads.jobs.unfinished()
     services.uploads.resume()
-    wait_until(lambda: (services.uploads.job(job.job_id) or job).is_over, limit_s=60)
+    wait_until(lambda: (services.uploads.job(job.job_id) or job).is_over)
 
     finished = services.uploads.job(job.job_id)
     assert finished
