@@ -131,7 +131,7 @@ def _await_quiet(url: str) -> None:
 def test_a_run_killed_at_any_moment_leaves_the_old_index_or_the_new_one_whole(undisturbed, tmp_path, request, dialect):
     settings: dict[str, Any] = {}
     if dialect == "postgresql":
-        settings = {"vector_store_type": "postgres", "database_url": request.getfixturevalue("empty_database_url")}
+        settings = {"vector_store_type": "postgres", "database_url": request.getfixturevalue("database_url")}
     corpus, old, new = tmp_path / "corpus", AFTER, BEFORE
     for words in (BEFORE, AFTER):  # The first makes the tables, the second is timed.
         write_corpus(corpus, *words)
