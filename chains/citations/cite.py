@@ -13,6 +13,7 @@ from chains.citations.cited_sentences import (
     Sentence,
     SentenceGate,
     cited_sentences,
+    clauses_of,
     headings,
     sentences_of,
     unanswered_parts,
@@ -225,6 +226,7 @@ class CiteSources:
         places = [(reference.start, reference.end) for reference in references]
         titles = headings(answer) if asked.parts else []
         sentences = [one for one in sentences_of(answer, sorted({*places, *notes})) if not inside(one.start, titles)]
+        clauses, doubtful = clauses_of(answer, sentences, places), dict[int, dict[str, bool]]()
         citations, stands = list[Citation](), set[int]()
         for reference, indices in zip(references, cited_sentences(sentences, places), strict=True):
             cited = [sentences[index] for index in indices]
@@ -233,11 +235,20 @@ class CiteSources:
             by_title = self.style == "title"
             named = candidates(reference, shown, by_title=by_title, same_section=by_title and reference.section_matched)
             verified = verify([claim.words for claim in claims], named, self.similarity, asked)
+            clause = clauses.get(reference.start)
+            is_whole = clause is None or verified.supported
+            if clause and not is_whole:
+                verified = verify([clause], named, self.similarity, asked)
             raw = answer[reference.start : reference.end]
             citation = _citation(raw, reference.start, verified, reference)
             citation["attributed"] = any(sentence.words in attributed for sentence in cited)
             citations.append(citation)
-            stands.update(sentence.start for sentence in cited if _is_supported(citation))
+            if is_whole and _is_supported(citation):
+                stands.update(sentence.start for sentence in cited)
+            elif clause:
+                verdicts = doubtful.setdefault(cited[0].start, {})
+                verdicts[clause] = verdicts.get(clause, False) or _is_supported(citation)
+        stands.update(start for start, verdicts in doubtful.items() if all(verdicts.values()))
         bare = [sentence for sentence in sentences if sentence.is_claim and sentence.start not in stands]
         unmarked = list(attribute(bare, shown, asked)) if self.attribution else []
         for sentence, verified in unmarked:

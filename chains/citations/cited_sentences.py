@@ -1,7 +1,7 @@
 """Split an answer into sentences, find those that each marker cites, and release a stream by checked sentences."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -95,6 +95,30 @@ def cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, i
             indices = range(index if within else min(bisect_right(starts, after), index), index + 1)
         yield indices
         after, previous = end, indices
+
+
+# What follows a marker that ends a clause, and what makes words more than the subject of one: a figure or a verb.
+_CLAUSE_END: Final = re.compile(r"\s*(?:[,;:–—]|(?:and|but|or|while|whereas|although|though|yet)\b)")
+_STATEMENT: Final = re.compile(
+    r"\d|\b(?:is|are|was|were|be|has|have|had|does?|must|may|might|can|cannot|could|will|would|shall|should|costs?|needs?"
+    r"|takes?|gets?|pays?|requires?|appl(?:y|ies)|allows?|covers?|lasts?|begins?|starts?|ends?|opens?|closes?)\b"
+)
+
+
+def clauses_of(answer: str, sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> dict[int, str]:
+    """Return the words that a marker inside a sentence vouches for, those since the marker before, by its start.
+
+    Only of sentences that their markers cut into clauses which each state something; "GST for exports [1] is 9 % [2]"
+    is none.
+    """
+    starts, clauses = [start for start, _ in places], dict[int, str]()
+    for sentence in sentences:
+        inner = places[bisect_left(starts, sentence.start) : bisect_left(starts, sentence.end)]
+        ends = [end for (_, end), (after, _) in pairwise(inner) if after - end > ADJACENCY]
+        words = [without(answer, *cut, inner).strip(" ,;:") for cut in pairwise([sentence.start, *ends, sentence.end])]
+        if ends and all(_CLAUSE_END.match(answer, end) for end in ends) and all(map(_STATEMENT.search, words)):
+            clauses |= {start: words[bisect_right(ends, start)] for start, _ in inner}
+    return clauses
 
 
 _NUMBER: Final = re.compile(r"^\W{0,4}(\d{1,2})[.):](?=\W)", re.MULTILINE)

@@ -15,7 +15,7 @@ from langchain_core.messages.content import Citation as Annotation
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from chains.citations.cited_sentences import cited_sentences, sentences_of
+from chains.citations.cited_sentences import cited_sentences, clauses_of, sentences_of
 from chains.citations.markers import inside
 from chains.citations.number_scanner import code_ranges
 from chains.citations.verification import verify
@@ -144,14 +144,16 @@ def annotations_of(text: str, sources: Sequence[CitedSource]) -> Iterator[Annota
     markers = [one for one in _MARKER.finditer(text) if not inside(one.start(), code)]
     places = [marker.span() for marker in markers]
     sentences = sentences_of(text, places)
+    clauses = clauses_of(text, sentences, places)
     for marker, indices in zip(markers, cited_sentences(sentences, places), strict=True):
-        claims = [sentences[index].words for index in indices]
+        claims = [sentences[index].words for index in indices] + [clauses.get(marker.start(), "")]
         for number in map(int, re.findall(r"\d+", marker[1])):
             source = sources[number - 1] if 1 <= number <= len(sources) else None
             yield _annotation(number, source, claims) | {"start_index": marker.start(), "end_index": marker.end()}
 
 
 def _annotation(number: int, source: CitedSource | None, claims: Sequence[str]) -> Annotation:
+    """Return what the source says to one of the claims, the one that it supports best."""
     if source is None:
         return Annotation(type="citation", title="", cited_text="", extras={"number": number, "verified": False})
     passages = [Passage(content=text, metadata={"title": source["title"]}, score=None) for text in source["passages"]]

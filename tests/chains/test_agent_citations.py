@@ -342,3 +342,11 @@ def test_reasoning_and_the_citations_of_the_provider_are_kept():
     [ours] = second["annotations"]
     assert second["text"][ours["start_index"] : ours["end_index"]] == "[1]"
     assert (ours["title"], ours["extras"]["verified"]) == ("GST Guide", True)
+
+
+def test_each_clause_of_a_sentence_is_checked_against_its_own_source():
+    told = AIMessage("The rate of GST is 9% [1], and the fee for a permit is 2.88 dollars [2].")
+    [rate, fee] = cited(agent(calling("ask_customs", "ask_desk"), told).invoke(ASKED)["messages"][-1])
+
+    assert rate == ("[1]", "GST Guide", "The rate of GST is 9%", True)
+    assert fee == ("[2]", "Fees", "The fee for a permit is 2.88 dollars", True)
