@@ -144,9 +144,7 @@ def google_bucket() -> Iterator[Bucket]:
             {"STORAGE_EMULATOR_HOST": url, "NO_GCE_CHECK": "true"},
             lambda name, content: _done(
                 httpx.post(
-                    f"{url}/upload/storage/v1/b/{NAME}/o",
-                    params={"uploadType": "media", "name": name},
-                    content=content,
+                    f"{url}/upload/storage/v1/b/{NAME}/o", params={"uploadType": "media", "name": name}, content=content
                 )
             ),
             lambda name: _done(httpx.delete(f"{url}/storage/v1/b/{NAME}/o/{quote(name, safe='')}")),

@@ -181,12 +181,7 @@ async def _end_stream(exchange: Exchange) -> None:
     await exchange.write_chunk(b"")
 
 
-GOOD: dict[str, Deed] = {
-    "answer": answer,
-    "gzip": answer_in_gzip,
-    "huge answer": answer_hugely,
-    "slow drip": drip,
-}
+GOOD: dict[str, Deed] = {"answer": answer, "gzip": answer_in_gzip, "huge answer": answer_hugely, "slow drip": drip}
 FAULTS: dict[str, Deed] = {
     **{str(status): refuse(status) for status in STATUSES},
     "429, Retry-After: 2": refuse(429, "2"),

@@ -104,12 +104,7 @@ OTHERS: dict[str, tuple[str, str | bytes]] = {
 
 FOLDERS = [
     *(
-        "04_internal",
-        "internal_docs",
-        "Internal Documents",
-        "InternalDocs",
-        "INTERNAL-2024",
-        "Internal (HR)",
+        *("04_internal", "internal_docs", "Internal Documents", "InternalDocs", "INTERNAL-2024", "Internal (HR)"),
         "3. Internal",
     ),
     *("inter\u200bnal", "\u0456nternal", "INTERNA\u041b".replace("\u041b", "L"), "\uff29nternal", "\u00ednternal"),

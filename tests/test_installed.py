@@ -205,13 +205,8 @@ def test_imports_of_the_trees_packages_go_below_the_one(written, becomes):
 @pytest.mark.parametrize(
     "written",
     [
-        "import chains.state",
-        "from . import state",
-        "import_module('chains.state')",
-        "files('app.web')",
-        "files('prompts')",
-        "import_module(f'chains.{name}')",
-        "run('app.http.process:worker')",
+        *("import chains.state", "from . import state", "import_module('chains.state')", "files('app.web')"),
+        *("files('prompts')", "import_module(f'chains.{name}')", "run('app.http.process:worker')"),
         "run([python, '-m', 'app.settings.table'])",
     ],
 )

@@ -96,10 +96,7 @@ def cited(message: AIMessage) -> list[tuple[Any, ...]]:
 
 ASKED: Any = {"messages": [("human", "Which rate and which fee?")]}
 BOTH = AIMessage("The rate of GST is 9% [1]. The fee for a permit is 2.88 dollars [2].")
-RESOLVED = [
-    ("[1]", "GST Guide", GST.page_content, True),
-    ("[2]", "Fees", FEES.page_content, True),
-]
+RESOLVED = [("[1]", "GST Guide", GST.page_content, True), ("[2]", "Fees", FEES.page_content, True)]
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
@@ -321,10 +318,7 @@ async def test_a_structured_response_keeps_its_citations(way):
     assert state["structured_response"] == Rates(**response)
     assert [
         (one["extras"]["field"], one["title"], one["extras"]["verified"]) for one in state["structured_citations"]
-    ] == [
-        ("summary", "GST Guide", False),
-        ("items[0].rate", "GST Guide", True),
-    ]
+    ] == [("summary", "GST Guide", False), ("items[0].rate", "GST Guide", True)]
 
 
 def test_reasoning_and_the_citations_of_the_provider_are_kept():

@@ -153,27 +153,12 @@ TRAPS = {
         "[Clause 3]",
     ],
     "file names": [
-        "[laos_import.md]",
-        "[import.md]",
-        "[sla.txt.bak]",
-        "[a_b]",
-        "[air_booking.md > Cut-off Times]",
-        "[.md]",
+        *("[laos_import.md]", "[import.md]", "[sla.txt.bak]", "[a_b]", "[air_booking.md > Cut-off Times]", "[.md]")
     ],
     "escaped": [r"\[SLA\]", r"\[6.3\]", r"\[x > y\]", r"\[Laos Rules > Overview\]", r"\[Frequently Asked Questions"],
     "full-width": ["【SLA】", "［2024］", "〔注〕", "［Laos Rules＞Overview］", "【】"],
     "other": [
-        "[5 > 3]",
-        "[2024]",
-        "[99]",
-        "[1.5]",
-        "[sic]",
-        "[A-Z]",
-        "[^1]",
-        "[&amp;]",
-        "[p. 5]",
-        "[§]",
-        "[Name]",
+        *("[5 > 3]", "[2024]", "[99]", "[1.5]", "[sic]", "[A-Z]", "[^1]", "[&amp;]", "[p. 5]", "[§]", "[Name]"),
         "[...]",
     ],
 }
@@ -206,10 +191,8 @@ NOTES = [
     "[^1]: [Service Terms and Conditions > 6.3 Cargo Insurance]",
     "[^1]: Source: Service Terms and Conditions, Section 6.3.",
     "[^1]: *Service Terms and Conditions*, 6.3 Cargo Insurance.",
-    "[^1]: [Service Terms and Conditions](https://example.org), 6.3",
-    "[^1]: terms.md, 6.3",
-    "[^1]: See Service Terms and Conditions (6.3 Cargo Insurance).",
-    "[^1]: T&C > 6.3",
+    *("[^1]: [Service Terms and Conditions](https://example.org), 6.3", "[^1]: terms.md, 6.3"),
+    *("[^1]: See Service Terms and Conditions (6.3 Cargo Insurance).", "[^1]: T&C > 6.3"),
 ]
 
 
@@ -233,13 +216,9 @@ def test_a_footnote_may_be_named_by_a_word_and_used_twice_and_carries_its_own_se
 @pytest.mark.parametrize(
     "note",
     [
-        "[^1]: Subject to change without notice.",
-        "[^1]: Customs Act > Required Documents",
-        "[^1]: https://example.org",
-        "[^1]: Overview",
-        "[^2]: Service Terms and Conditions",
-        "    [^1]: Service Terms and Conditions",
-        "`[^1]: Service Terms and Conditions`",
+        *("[^1]: Subject to change without notice.", "[^1]: Customs Act > Required Documents"),
+        *("[^1]: https://example.org", "[^1]: Overview", "[^2]: Service Terms and Conditions"),
+        *("    [^1]: Service Terms and Conditions", "`[^1]: Service Terms and Conditions`"),
     ],
 )
 def test_a_footnote_whose_note_names_nothing_that_was_shown_matches_nothing(note):

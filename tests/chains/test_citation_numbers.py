@@ -46,22 +46,8 @@ def test_numbered_markers_are_settled_as_they_are_read(written, settled):
 
 PIECES = st.sampled_from(
     [
-        "[1]",
-        "[9]",
-        "[1, 3]",
-        "[2-4]",
-        "[Source 2]",
-        "【2】",
-        "[",
-        "]",
-        "(",
-        ")",
-        "http://x",
-        ",",
-        " ",
-        ".",
-        " and ",
-        "\n",
+        *("[1]", "[9]", "[1, 3]", "[2-4]", "[Source 2]", "【2】", "[", "]", "(", ")", "http://x", ",", " ", "."),
+        *(" and ", "\n"),
     ]
     + ["\n\n", "`", "``", "```", "~~~", "\\", ":", "a", "arr", "[GST Guide > Import GST]", "[GST", "Guide]", "é", "**"]
 )
@@ -131,25 +117,8 @@ def test_code_is_found_where_it_is(text):
 @pytest.mark.parametrize(
     "unit",
     [
-        "[",
-        "]",
-        "[a",
-        "[a > b]",
-        "[[a]]",
-        "`",
-        "` [",
-        "[a](",
-        "[a](b ",
-        "【",
-        "\\[",
-        "> [",
-        "- [x]\n",
-        "[1, ",
-        "``` ",
-        "[1] a\n",
-        "[^1]: a\n",
-        "[^1]",
-        r"\[1\] ",
+        *("[", "]", "[a", "[a > b]", "[[a]]", "`", "` [", "[a](", "[a](b ", "【", "\\[", "> [", "- [x]\n", "[1, "),
+        *("``` ", "[1] a\n", "[^1]: a\n", "[^1]", r"\[1\] "),
     ],
 )
 def test_a_long_answer_of_brackets_is_read_to_its_end(unit):

@@ -15,10 +15,8 @@ EVIDENCE = prepare(PASSAGE)
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Face creams may not be shipped by air at all.",
-        "Face creams can't be shipped by air.",
-        "Used machinery is allowed into the free zone too.",
-        "Bookings must not be made 7 days before departure.",
+        *("Face creams may not be shipped by air at all.", "Face creams can't be shipped by air."),
+        *("Used machinery is allowed into the free zone too.", "Bookings must not be made 7 days before departure."),
         "The carrier does refund the booking fee.",
     ],
 )
@@ -30,10 +28,8 @@ def test_what_is_denied_on_one_side_alone_is_not_supported(sentence):
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Face creams may be shipped by air, too.",
-        "Into the free zone used machinery is not allowed.",
-        "Used machinery isn't allowed into the free zone.",
-        "Bookings must be made 7 days before departure.",
+        *("Face creams may be shipped by air, too.", "Into the free zone used machinery is not allowed."),
+        *("Used machinery isn't allowed into the free zone.", "Bookings must be made 7 days before departure."),
         "Smoking is not allowed in the warehouse of the desk.",
         "The broker returns the papers if the invoice is signed by nobody.",
         "No refund of the booking fee: the carrier does not refund it.",

@@ -60,13 +60,7 @@ def test_fields_stream_in_the_order_of_the_stages():
     first_seen = list(dict.fromkeys(parts))
     assert first_seen[:3] == ["question", "documents", "answer"]
     assert set(first_seen[3:-2]) == {
-        "citations",
-        "sources",
-        "related_docs",
-        "closest",
-        "outcome",
-        "unsupported",
-        "draft",
+        *("citations", "sources", "related_docs", "closest", "outcome", "unsupported", "draft")
     }
     assert first_seen[-2:] == ["confidence", "metadata"]
 

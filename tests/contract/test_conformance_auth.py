@@ -15,10 +15,7 @@ from tests.conftest import SHARED
 REDIS = "redis://127.0.0.1:6379/10"
 FILE = SHARED / "conformance" / "marp.jsonl"
 # The routes that make and end sessions belong to the auth service; this one reads what they leave in Redis.
-THEIRS = {
-    "marp-130": "a login",
-    "marp-133": "a logout",
-}
+THEIRS = {"marp-130": "a login", "marp-133": "a logout"}
 STORED = {
     "session:tok": json.dumps({"user_id": "u1", "email": "a@b.c"}),
     "session:corrupt": "{not json",

@@ -19,9 +19,7 @@ from chains.output import merge
 
 CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 FALLBACK = "The MARP documents provided do not contain information"
-DEVIATIONS = {
-    "marp-024": "page 0 is taken for an unknown page, so that a document without pages can be cited",
-}
+DEVIATIONS = {"marp-024": "page 0 is taken for an unknown page, so that a document without pages can be cited"}
 
 
 def cases() -> list[Any]:

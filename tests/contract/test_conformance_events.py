@@ -19,10 +19,7 @@ from chains.citations import CiteSources
 
 CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 MODEL = "openai/gpt-4o-mini"
-KEYS = {
-    "ROUTING_KEY_QUERY_SUBMITTED": "QuerySubmitted",
-    "ROUTING_KEY_RESPONSE_GENERATED": "ResponseGenerated",
-}
+KEYS = {"ROUTING_KEY_QUERY_SUBMITTED": "QuerySubmitted", "ROUTING_KEY_RESPONSE_GENERATED": "ResponseGenerated"}
 # The others of its list belong to services that fetch, index and search documents, and to its comparison of models.
 NOT_OURS = 8
 

@@ -19,9 +19,7 @@ DEVIATIONS = {
     "marp-117": "a document without a date has none; the current year would be made up",
     "marp-118": "a document whose date cannot be read has none; the current year would be made up",
 }
-NOT_HERE = {
-    "lcel-217": "the text of the case is not in the file, only its length",
-}
+NOT_HERE = {"lcel-217": "the text of the case is not in the file, only its length"}
 
 
 def cases() -> list[Any]:

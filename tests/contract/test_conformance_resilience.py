@@ -96,9 +96,7 @@ def test_the_breaker_opens_and_closes_as_the_peer_s(case):
     clock = StoppedClock()
     options = case["input"]["options"] if isinstance(case["input"]["options"], dict) else {}
     breaker = CircuitBreaker(
-        clock=clock,
-        failures=options.get("failureThreshold", 5),
-        reset_s=options.get("resetTimeout", 60_000) / 1000,
+        clock=clock, failures=options.get("failureThreshold", 5), reset_s=options.get("resetTimeout", 60_000) / 1000
     )
     if "concurrent_calls_in_half_open" in case["input"]:
         assert herd(breaker, clock, case["input"]["concurrent_calls_in_half_open"]) == case["expected"]

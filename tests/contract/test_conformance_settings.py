@@ -29,11 +29,7 @@ NAMES = {
 OTHERS = {
     ("llmProvider", "llmModel", "openaiApiKey"): "the first model is Groq's",
     ("embeddingProvider", "embeddingModel"): "texts are embedded on this machine",
-    (
-        "vectorStoreType",
-        "chromaCollectionName",
-        "chromaHost",
-    ): "Chroma is a folder, or the server CHROMA_HOST",
+    ("vectorStoreType", "chromaCollectionName", "chromaHost"): "Chroma is a folder, or the server CHROMA_HOST",
     ("retrieverType", "topK", "scoreThreshold"): "hybrid retrieval has another scale of scores",
     ("rerankEnabled", "rerankTopN", "rerankTopK"): "RERANKER names what puts passages in order again",
     ("cacheEmbeddings", "cacheRetrieval", "cacheLLM"): "CACHE_ENABLED turns all three on",

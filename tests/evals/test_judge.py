@@ -37,16 +37,9 @@ def test_counts_are_read_from_a_reply_with_words_around_them(reply):
 @pytest.mark.parametrize(
     "reply",
     [
-        "",
-        "All of it is supported.",
-        "{",
-        "[1]",
-        '{"statements": 4}',
-        '{"statements": 0, "supported": 0}',
-        '{"statements": 2, "supported": 3}',
-        '{"statements": -1, "supported": -1}',
-        '{"statements": "4", "supported": 3}',
-        '{"statements": 4, "supported": true}',
+        *("", "All of it is supported.", "{", "[1]", '{"statements": 4}', '{"statements": 0, "supported": 0}'),
+        *('{"statements": 2, "supported": 3}', '{"statements": -1, "supported": -1}'),
+        *('{"statements": "4", "supported": 3}', '{"statements": 4, "supported": true}'),
     ],
 )
 def test_a_reply_that_cannot_be_right_is_no_judgement(reply):

@@ -96,11 +96,7 @@ def test_the_worst_come_first_confident_answers_before_declines_and_right_ones_n
         (case(kind="underspecified"), row(), "answered, where a question back or no answer is right"),
         (case(), row(outcome="no_results"), "not answered (no_results), although the documents hold it"),
         (case(), row(cited=["other"]), "answered without a citation of a gold document"),
-        (
-            case(answer_facts=("9%", "gst")),
-            row(answer="GST", cited=["01_regulatory_gst"]),
-            "the answer lacks '9%'",
-        ),
+        (case(answer_facts=("9%", "gst")), row(answer="GST", cited=["01_regulatory_gst"]), "the answer lacks '9%'"),
         (case(gold=(), answer_facts=("gst",)), row(answer="GST"), "answered without a valid citation"),
     ],
 )
@@ -128,11 +124,7 @@ def test_the_table_groups_metrics_and_shows_what_is_missing():
         ]
     )
     assert text.splitlines() == [
-        "retrieval",
-        "  hit          0.500  of 4",
-        "",
-        "latency",
-        "  p50 (ms)      12.3  of 4",
+        *("retrieval", "  hit          0.500  of 4", "", "latency", "  p50 (ms)      12.3  of 4"),
         "  p95 (ms)         -  of 0",
     ]
 
@@ -140,10 +132,7 @@ def test_the_table_groups_metrics_and_shows_what_is_missing():
 def test_an_interval_stands_beside_its_figure_and_is_explained():
     text = table_text([Metric("retrieval", "hit", 0.5, 4, 0.25, 0.75), Metric("retrieval", "miss", None, 0)])
     assert text.splitlines() == [
-        "retrieval",
-        "  hit      0.500  of 4  0.250 to 0.750",
-        "  miss         -  of 0",
-        "",
+        *("retrieval", "  hit      0.500  of 4  0.250 to 0.750", "  miss         -  of 0", ""),
         "From low to high: the 95 % interval, by bootstrap over the questions.",
     ]
 

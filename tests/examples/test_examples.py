@@ -115,11 +115,7 @@ def test_each_runs_as_a_program_by_itself(module, services, url, groq, tmp_path,
 
 
 def test_the_agent_asks_the_handbook_and_answers(services, groq, capsys):
-    groq.replies[:] = [
-        Reply(tool_call=CALL),
-        Reply(ANSWER),
-        Reply("GST is 9 % [1]."),
-    ]
+    groq.replies[:] = [Reply(tool_call=CALL), Reply(ANSWER), Reply("GST is 9 % [1].")]
     agent.main(services, first_model(services.settings), QUESTION)
 
     assert (

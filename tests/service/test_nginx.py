@@ -54,10 +54,7 @@ def front(upstream) -> Iterator[str]:
 
 def test_every_word_arrives_before_the_next_one_is_sent(front, steps):
     body = {"input": {"question": "What is the rate?"}}
-    with (
-        httpx.Client(base_url=front) as client,
-        client.stream("POST", "/copilot/stream", json=body) as response,
-    ):
+    with httpx.Client(base_url=front) as client, client.stream("POST", "/copilot/stream", json=body) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         assert response.headers["cache-control"] == "no-cache"
         words = []

@@ -92,11 +92,7 @@ WAYS: dict[str, Way] = {
 
 
 # Where a text goes, if not everywhere.
-REACHED = {
-    "feedback": {"events"},
-    "search": {"embedding model", "logs"},
-    "mcp search": {"embedding model", "logs"},
-}
+REACHED = {"feedback": {"events"}, "search": {"embedding model", "logs"}, "mcp search": {"embedding model", "logs"}}
 
 
 def address(way: str) -> str:

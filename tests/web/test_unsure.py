@@ -17,10 +17,8 @@ from tests.web.service import serving
 from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 
 VAGUE = (
-    "What is the quotation turnaround time for LCL?",
-    "How soon must we hear about a booking for reefers?",
-    "How long does the desk need for dangerous goods?",
-    "Which fee do we pay for storage at the port?",
+    *("What is the quotation turnaround time for LCL?", "How soon must we hear about a booking for reefers?"),
+    *("How long does the desk need for dangerous goods?", "Which fee do we pay for storage at the port?"),
     "When do we have to tell them about a late container?",
 )
 PHONE: dict[str, Any] = {"viewport": SIZES["phone"], "has_touch": True, "is_mobile": True}

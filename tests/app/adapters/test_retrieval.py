@@ -8,10 +8,7 @@ from pytest_httpserver import HTTPServer
 
 from app.adapters.retrieval import RemoteRetriever, RetrievalService
 from chains.callbacks import Deadline
-from chains.errors import (
-    DeadlineError,
-    RetrievalError,
-)
+from chains.errors import DeadlineError, RetrievalError
 from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
 from tests.failures import is_circuit_open, is_unavailable

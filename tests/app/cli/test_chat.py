@@ -132,11 +132,7 @@ def test_ctrl_c_ends_an_answer_and_not_the_program(capsys):
 
 @pytest.mark.parametrize(
     ("keys", "lines"),
-    [
-        ("Rate?\r\x04", ["Rate?"]),
-        ("one\x1b\rtwo\r\x04", ["one\ntwo"]),
-        ("dropped\x03kept\r\x04", ["kept"]),
-    ],
+    [("Rate?\r\x04", ["Rate?"]), ("one\x1b\rtwo\r\x04", ["one\ntwo"]), ("dropped\x03kept\r\x04", ["kept"])],
     ids=["line", "two lines", "ctrl-c"],
 )
 def test_keys_at_the_prompt(keys, lines):

@@ -16,12 +16,9 @@ from chains.scope import ScopeGate, load_scope
 FILES = {".env", "handbook/examples.yaml", "handbook/first.tests.yaml", "handbook/scope.yaml", "handbook/teams.yaml"}
 LEAVE = "# Leave\n\n## Notice\n\nAsk for leave two weeks before it begins.\n"
 ORDINARY = [
-    "How many days of leave do I get?",
-    "What is the GST rate on imports into Singapore?",
-    "Who approves travel abroad?",
-    "How do I return an order that arrived late?",
-    "What is the retention period of account data?",
-    "Where are the backups of the server kept?",
+    *("How many days of leave do I get?", "What is the GST rate on imports into Singapore?"),
+    *("Who approves travel abroad?", "How do I return an order that arrived late?"),
+    *("What is the retention period of account data?", "Where are the backups of the server kept?"),
 ]
 LIVE = ["Where is my order now?", "What is the status of case 1234?", "Has my request been approved yet?"]
 

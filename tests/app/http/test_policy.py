@@ -62,24 +62,11 @@ DECLARED: dict[str, dict[str, Any]] = {
     "GET /api/jobs/{job_id}/events": INGEST,
 }
 DEFAULTS = {
-    "POST /api/query",
-    "POST /api/certificate",
-    "POST /search",
-    "DELETE /api/sessions/{session_id}",
-    "GET /api/answers",
-    "GET /api/answers/{trace_id}",
-    "GET /api/documents",
-    "GET /documents/{doc_id}",
-    "GET /copilot/input_schema",
-    "GET /copilot/output_schema",
-    "GET /copilot/playground/{file_path:path}",
-    "POST /copilot/playground/run",
-    "GET /docs",
-    "GET /redoc",
-    "GET /redoc/redoc.js",
-    "GET /openapi.json",
-    "HEAD /openapi.json",
-    "GET /static-offline-docs",
+    *("POST /api/query", "POST /api/certificate", "POST /search", "DELETE /api/sessions/{session_id}"),
+    *("GET /api/answers", "GET /api/answers/{trace_id}", "GET /api/documents", "GET /documents/{doc_id}"),
+    *("GET /copilot/input_schema", "GET /copilot/output_schema", "GET /copilot/playground/{file_path:path}"),
+    *("POST /copilot/playground/run", "GET /docs", "GET /redoc", "GET /redoc/redoc.js", "GET /openapi.json"),
+    *("HEAD /openapi.json", "GET /static-offline-docs"),
 }
 
 

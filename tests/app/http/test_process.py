@@ -105,9 +105,7 @@ def test_by_default_nobodys_forwarded_address_is_believed(folder, groq):
     with service(folder, **settings(folder, groq), RATE_LIMIT="1/hour") as running:
         statuses = [
             httpx.post(
-                f"{running.url}/api/query",
-                json={"query": QUESTION},
-                headers={"X-Forwarded-For": f"192.0.2.{number}"},
+                f"{running.url}/api/query", json={"query": QUESTION}, headers={"X-Forwarded-For": f"192.0.2.{number}"}
             ).status_code
             for number in range(2)
         ]

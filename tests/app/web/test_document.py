@@ -15,19 +15,7 @@ ATTRIBUTES = re.compile(
     r'|start="\d+"|class="(?:scroll|quote|page)"|id="quote"|data-page="\d+")'
 )
 ACTIVE = {
-    "script",
-    "style",
-    "iframe",
-    "img",
-    "svg",
-    "math",
-    "form",
-    "input",
-    "button",
-    "object",
-    "link",
-    "meta",
-    "base",
+    *("script", "style", "iframe", "img", "svg", "math", "form", "input", "button", "object", "link", "meta", "base")
 }
 
 

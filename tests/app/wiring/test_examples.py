@@ -43,14 +43,8 @@ def test_without_a_language_model_english_questions_alone_are_offered():
 @pytest.mark.parametrize(
     "content",
     [
-        b"- a",
-        b"en: text",
-        b"en: ['']",
-        b"en: [[1]]",
-        b"en: [a",
-        b"\xff",
-        b"en: [a, a, a, a, a, a, a, a, a, a, a, a, a]",
-        b"",
+        *(b"- a", b"en: text", b"en: ['']", b"en: [[1]]", b"en: [a", b"\xff"),
+        *(b"en: [a, a, a, a, a, a, a, a, a, a, a, a, a]", b""),
     ],
 )
 def test_a_file_that_is_no_list_of_questions_is_refused_with_its_name_and_the_form(tmp_path, content):

@@ -12,12 +12,7 @@ KEY = {"llm_api_key": "gsk_test"}
 
 
 def model_of(**settings):
-    return chat_model(
-        load_settings(**settings),
-        WordEmbeddings(),
-        clock=SystemClock(),
-        tokens=FourCharacters(),
-    )
+    return chat_model(load_settings(**settings), WordEmbeddings(), clock=SystemClock(), tokens=FourCharacters())
 
 
 def test_without_a_provider_the_offline_answerer_answers_alone():

@@ -43,10 +43,7 @@ def test_what_lies_under_another_fingerprint_is_not_there():
     assert level(store, fingerprint="other")[0].get("a") is None
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"{", b'{"a": 1}', b'["x"]', b"null", b"\x80\x04N."],
-)
+@pytest.mark.parametrize("data", [b"", b"{", b'{"a": 1}', b'["x"]', b"null", b"\x80\x04N."])
 def test_a_value_that_cannot_be_read_is_a_miss(data):
     store = MemoryStore(capacity=10**6)
     vectors, stats = level(store)

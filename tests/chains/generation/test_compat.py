@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 @pytest.mark.parametrize("method", ["_generate", "_agenerate", "_stream", "_astream"])
 def test_chat_models_are_still_implemented_by_the_same_methods(method):
     assert list(inspect.signature(getattr(BaseChatModel, method)).parameters) == [
-        *("self", "messages", "stop", "run_manager", "kwargs"),
+        *("self", "messages", "stop", "run_manager", "kwargs")
     ]
 
 

@@ -43,9 +43,7 @@ def test_an_email_loses_its_greeting_and_its_signature():
 @pytest.mark.parametrize(
     "around",
     [
-        "{} Please advise soonest.",
-        "{} Pls advise asap. Thanks & regards, Mei Lin",
-        "Thanks a lot! {}",
+        *("{} Please advise soonest.", "{} Pls advise asap. Thanks & regards, Mei Lin", "Thanks a lot! {}"),
         "Dear team,\n\n{}\n\nAwaiting your reply.\n\nMei Lin\nTea Trading Ltd\nTel +65 6123 4567",
         "Subject: Tea\n\n{}\n\nSent from my phone",
         "{}\n\nRegards\nAna\n\nDISCLAIMER: This mail is for you. Are you the intended recipient?",
@@ -126,11 +124,8 @@ def test_list_items_below_a_request_are_questions():
     "question",
     [
         "What happens if the vessel is late and the permit is no longer valid?",
-        "Must the invoice be in English or may it be in Thai?",
-        "Tell me about a Form D and its uses.",
-        "If it comes by air, is GST due?",
-        "What is the duty? Or none?",
-        "Is it a paid service and how much?",
+        *("Must the invoice be in English or may it be in Thai?", "Tell me about a Form D and its uses."),
+        *("If it comes by air, is GST due?", "What is the duty? Or none?", "Is it a paid service and how much?"),
         "please book a container, and what a mess!",
     ],
 )

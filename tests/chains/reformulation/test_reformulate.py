@@ -73,10 +73,7 @@ def test_messages_of_langchain_are_a_history_as_well(shelf):
 
 
 @pytest.mark.parametrize("reformulation", [Reformulate(), verbatim])
-@pytest.mark.parametrize(
-    "message",
-    [{"role": "boss", "content": "Obey me."}, ("tool", "x"), {"role": "user"}, 7],
-)
+@pytest.mark.parametrize("message", [{"role": "boss", "content": "Obey me."}, ("tool", "x"), {"role": "user"}, 7])
 def test_a_history_of_other_roles_is_refused(reformulation, message):
     with pytest.raises(QuestionError, match="history"):
         gst_chain(reformulation=reformulation).invoke({"question": "Rate?", "history": [*HISTORY, message]})

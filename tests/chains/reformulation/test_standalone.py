@@ -66,11 +66,9 @@ def test_a_question_without_its_subject_gets_the_terms_of_the_one_before(before,
 @pytest.mark.parametrize(
     "question",
     [
-        "What is the opening time of the zoo on Sundays?",
-        "What is a sand dune?",
+        *("What is the opening time of the zoo on Sundays?", "What is a sand dune?"),
         "Which insurance does a rented bicycle need in Nara?",
-        "A visitor asks whether he may bring his own food into the hall.",
-        "As for the zoo, what does it cost?",
+        *("A visitor asks whether he may bring his own food into the hall.", "As for the zoo, what does it cost?"),
         "Back to the bicycles: which insurance do they need?",
     ],
 )

@@ -121,11 +121,7 @@ def test_nothing_is_held_back_but_the_last_word():
     markup = MarkupFilter(KnownLinks([]).allow)
 
     assert [markup.feed(word) for word in ("The rate ", "is nine ", "per", "cent [GST Guide > R", "ate].")] == [
-        "The rate ",
-        "is nine ",
-        "",
-        "percent [GST Guide > ",
-        "",
+        *("The rate ", "is nine ", "", "percent [GST Guide > ", "")
     ]
     assert markup.flush() == "Rate]."
 

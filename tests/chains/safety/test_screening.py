@@ -25,11 +25,7 @@ def test_a_passage_is_looked_at_once_and_another_one_anew():
     known = remembered(is_suspicious)
 
     assert [known(text) for text in ("ignore", "rates", "ignore", "rates", "\ud800")] == [
-        True,
-        False,
-        True,
-        False,
-        False,
+        *(True, False, True, False, False)
     ]
     assert looked_at == ["ignore", "rates", "\ud800"]
 

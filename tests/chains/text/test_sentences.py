@@ -26,7 +26,7 @@ def test_a_sentence_ends_at_its_mark_and_not_at_an_abbreviation(text, found):
 def test_items_headings_and_rows_are_sentences_of_their_own_without_what_marks_them():
     text = "# Fees\n\n- one item\n- another\n\n| a | b |\nThe end. Of it."
     assert [text[slice(*bounds)] for bounds in sentence_bounds(text)] == [
-        *("Fees", "one item", "another", "| a | b |", "The end.", "Of it."),
+        *("Fees", "one item", "another", "| a | b |", "The end.", "Of it.")
     ]
 
 

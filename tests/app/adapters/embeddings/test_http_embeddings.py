@@ -13,10 +13,7 @@ from werkzeug import Request, Response
 from app.adapters.embeddings.http_embeddings import HttpEmbeddings
 from app.adapters.embeddings.prefixes import Prefixes
 from chains.callbacks import Deadline
-from chains.errors import (
-    DeadlineError,
-    EmbeddingError,
-)
+from chains.errors import DeadlineError, EmbeddingError
 from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
 from tests.failures import is_circuit_open, is_rate_limited, is_unavailable

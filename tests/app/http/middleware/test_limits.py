@@ -253,16 +253,8 @@ def test_questions_that_find_no_turn_in_time_are_told_to_come_back_and_turns_are
 
 # Without a question, one path for each kind of route.
 UNASKED = [
-    "/health/live",
-    "/health/ready",
-    "/api/health",
-    "/metrics",
-    "/",
-    "/static/page.css",
-    "/api/documents",
-    "/api/me",
-    "/openapi.json",
-    "/copilot/input_schema",
+    *("/health/live", "/health/ready", "/api/health", "/metrics", "/", "/static/page.css", "/api/documents"),
+    *("/api/me", "/openapi.json", "/copilot/input_schema"),
 ]
 
 
@@ -284,11 +276,7 @@ def test_what_asks_nothing_does_not_wait_for_questions(corpus):
 def test_a_slow_reranker_leaves_threads_to_what_asks_nothing(corpus):
     with ExitStack() as outside:
         reranker = outside.enter_context(hanging_groq())
-        settings = settings_over(
-            corpus,
-            reranker.url,
-            reranker=reranker.url,
-        )
+        settings = settings_over(corpus, reranker.url, reranker=reranker.url)
         with patch("app.wings.reranking.service.RERANKER_TIMEOUT_S", 3600), serving(settings) as url:
             rated = {"trace_id": str(uuid4()), "score": 1}
             for _ in range(100):

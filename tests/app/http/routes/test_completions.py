@@ -27,12 +27,7 @@ OTHER_MODEL = "llama-3.3-70b-versatile"
 ASKED: Any = [{"role": "user", "content": QUESTION}]
 LINK = {
     "type": "url_citation",
-    "url_citation": {
-        "start_index": 10,
-        "end_index": 13,
-        "title": "GST Guide > Rate",
-        "url": "https://example.org/gst",
-    },
+    "url_citation": {"start_index": 10, "end_index": 13, "title": "GST Guide > Rate", "url": "https://example.org/gst"},
 }
 
 

@@ -31,8 +31,7 @@ def mail(plain: str, html: str = "") -> EmailMessage:
 
 
 @pytest.mark.parametrize(
-    "plain",
-    ["", " \n", "Your program shows no HTML; open this letter elsewhere.", "See the fee of a berth."],
+    "plain", ["", " \n", "Your program shows no HTML; open this letter elsewhere.", "See the fee of a berth."]
 )
 def test_the_html_of_a_mail_whose_plain_part_says_less_is_read(read, plain):
     html = "<p>From May on the fee of a berth is 70 euro.</p>" + "<p>It was decided in the spring by the board.</p>" * 3

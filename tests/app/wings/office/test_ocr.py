@@ -68,8 +68,7 @@ def test_a_scanned_page_is_read_and_said_to_be_a_picture(scan, tesseract):
 
 @pytest.mark.service
 @pytest.mark.parametrize(
-    ("times", "languages", "reason"),
-    [(0, "eng", "is over; split it"), (3, "none", "is its language 'none' installed")],
+    ("times", "languages", "reason"), [(0, "eng", "is over; split it"), (3, "none", "is its language 'none' installed")]
 )
 def test_a_scanned_page_that_cannot_be_read_is_named_with_the_reason(
     monkeypatch, scan, tesseract, times, languages, reason

@@ -93,11 +93,7 @@ def test_a_service_that_keeps_failing_is_left_alone_for_a_while(httpserver):
 
 
 @pytest.mark.parametrize(
-    ("chosen", "needed"),
-    [
-        ("llm", "RERANKER=llm needs a language model"),
-        ("bge", "is not one of cross-encoder, llm"),
-    ],
+    ("chosen", "needed"), [("llm", "RERANKER=llm needs a language model"), ("bge", "is not one of cross-encoder, llm")]
 )
 def test_a_reranker_that_lacks_something_is_named_at_the_start(chosen, needed):
     with pytest.raises(SettingsError, match=needed):

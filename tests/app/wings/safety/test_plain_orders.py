@@ -28,14 +28,11 @@ HARMLESS = [
     "The consignee should reply to all questions from customs within two days.",
     "Answer all questions with care, and every question on the form in block letters.",
     "Set aside the goods above the limit and recommend an inspection to the customer.",
-    "Ignore the tare weight; state the gross weight.",
-    "Instead of paying in cash, the importer may pay by GIRO.",
+    *("Ignore the tare weight; state the gross weight.", "Instead of paying in cash, the importer may pay by GIRO."),
     "Beachten Sie die Vorschriften oben und legen Sie die Rechnung bei.",
     "Antworten Sie auf jede Frage des Zolls innerhalb von zwei Tagen.",
-    "Ne pas tenir compte du poids de l'emballage pour le calcul.",
-    "Huwag kalimutan ang resibo at ang invoice.",
-    "Responda a todas las preguntas del formulario.",
-    "Abaikan berat kemasan di atas 5 kg.",
+    *("Ne pas tenir compte du poids de l'emballage pour le calcul.", "Huwag kalimutan ang resibo at ang invoice."),
+    *("Responda a todas las preguntas del formulario.", "Abaikan berat kemasan di atas 5 kg."),
 ]
 
 

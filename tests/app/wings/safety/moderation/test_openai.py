@@ -5,9 +5,7 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
 from app.wings.safety.moderators import OpenAIModeration
-from chains.errors import (
-    ModerationError,
-)
+from chains.errors import ModerationError
 from chains.ports import ModerationResult
 from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
