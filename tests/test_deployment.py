@@ -168,7 +168,7 @@ def test_the_composed_service_is_set_by_settings_that_exist_and_may_have_several
     settings = load_settings(_env_file=None, **{name: value for name, value in given.items() if value})
     assert settings.chroma.host in COMPOSE["services"]
     assert int(waypoint["stop_grace_period"].removesuffix("s")) > DRAIN_S + 5
-    assert waypoint["ports"] == [f"127.0.0.1:{settings.server.port}:{settings.server.port}"]
+    assert waypoint["ports"] == [f"127.0.0.1:{settings.web.port}:{settings.web.port}"]
 
 
 def test_the_composition_comes_up_with_nothing_set_and_without_what_a_profile_names():

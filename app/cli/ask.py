@@ -26,7 +26,7 @@ def ask(
     """Answer one question. Where you have set up no documents of yours, the sample corpus answers."""
     gc.disable()  # The process lives for seconds: garbage collection would only delay the answer.
     settings = read_settings()
-    asked = Question(question=check_question(question, settings.limits.question_characters))
+    asked = Question(question=check_question(question, settings.web.question_characters))
     if top_k is not None:
         asked["top_k"] = top_k
     if threshold is not None:

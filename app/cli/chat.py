@@ -128,7 +128,7 @@ class Conversation:
 def chat() -> None:
     """Answer questions in a conversation; each may refer to earlier ones."""
     services = service_to_ask(logs_answers=True)
-    conversation = Conversation(services.chain, most_characters=services.settings.limits.question_characters)
+    conversation = Conversation(services.chain, most_characters=services.settings.web.question_characters)
     if not sys.stdin.isatty():
         talk(conversation, (line for line in sys.stdin))
         return

@@ -35,7 +35,7 @@ def serve(
     if service.index.outbox is not None:
         check_outbox(service.index.outbox)
     log.info("starting", **summary(service))
-    port = port or settings.server.port
+    port = port or settings.web.port
     announce = partial(show, f"Open the page at {page_address(host, port)}")
     serve_until_drained(service, host=host, port=port, workers=workers, on_started=announce)
 

@@ -48,7 +48,7 @@ def create_app(services: Service) -> FastAPI:
     question = copilot.question_model(
         top_k=settings.retrieval.top_k,
         threshold=settings.retrieval.threshold,
-        most=settings.limits.question_characters,
+        most=settings.web.question_characters,
     )
     handler = langserve.handler(services.chain, question, copilot.PATH)
     for router in (

@@ -1,7 +1,8 @@
 """The settings of what answers: models, index, retrieval, citations, confidence, checks."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, DirectoryPath, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
@@ -37,54 +38,34 @@ class LLMSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="llm_")
 
-    chosen: ModelProvider | None = Field(
-        None,
-        validation_alias="llm_provider",
-        description="Service that writes the answers; empty: groq or openrouter if its key is set, else offline. "
-        "ollama and llama-cpp run on your own machine and need no key",
-    )
-    api_key: SecretStr | None = Field(
-        None,
-        validation_alias=AliasChoices("llm_api_key", "groq_api_key"),
-        description="API key of the provider; GROQ_API_KEY and OPENROUTER_API_KEY work as well",
-    )
+    chosen: ModelProvider | None = Field(None, validation_alias="llm_provider")
+    """Service that writes the answers; empty: groq or openrouter if its key is set, else offline. ollama and llama-cpp
+    run on your own machine and need no key"""
+    api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("llm_api_key", "groq_api_key"))
+    """API key of the provider; GROQ_API_KEY and OPENROUTER_API_KEY work as well"""
     openrouter_api_key: SecretStr | None = Field(None, validation_alias="openrouter_api_key", exclude=True)
-    base_url: WebAddress | None = Field(
-        None,
-        description="Base URL of the provider: the host alone for groq, up to /v1 for others; empty: Groq itself, "
-        "http://127.0.0.1:11434/v1 for ollama, http://127.0.0.1:8080/v1 for llama-cpp",
-    )
-    model: str = Field(
-        "llama-3.1-8b-instant",
-        validation_alias=AliasChoices("llm_model", "primary_model_id"),
-        description="Language model; PRIMARY_MODEL_ID works as well. Default for OpenRouter: "
-        "google/gemma-3n-e2b-it:free; for ollama and llama-cpp: the first model the server lists",
-    )
-    allowed_models: str = Field(
-        "", description="Models that clients of POST /chat may choose besides LLM_MODEL, separated by commas"
-    )
+    base_url: WebAddress | None = None
+    """Base URL of the provider: the host alone for groq, up to /v1 for others; empty: Groq itself,
+    http://127.0.0.1:11434/v1 for ollama, http://127.0.0.1:8080/v1 for llama-cpp"""
+    model: str = Field("llama-3.1-8b-instant", validation_alias=AliasChoices("llm_model", "primary_model_id"))
+    """Language model; PRIMARY_MODEL_ID works as well. Default for OpenRouter: google/gemma-3n-e2b-it:free; for ollama
+    and llama-cpp: the first model the server lists"""
+    allowed_models: str = ""
+    """Models that clients of POST /chat may choose besides LLM_MODEL, separated by commas"""
     temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature")
     max_tokens: Positive = Field(500, description="Maximum tokens of an answer")
     timeout_s: Seconds = Field(60, description="Timeout of one request to the model; 300 with ollama and llama-cpp")
     max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request")
-    options: JsonObject | None = Field(
-        None,
-        description='More options of LangChain\'s class of the provider, as JSON: {"reasoning_effort": "low"}',
-    )
-    context_tokens: str = Field(
-        "131072",
-        pattern=r"^[1-9]\d*(,[^,=]+=[1-9]\d*)*$",
-        coerce_numbers_to_str=True,
-        description="Context window of the model in tokens; other models by name, like 131072,gemma2-9b-it=8192",
-    )
+    options: JsonObject | None = None
+    """More options of LangChain's class of the provider, as JSON: {"reasoning_effort": "low"}"""
+    context_tokens: str = Field("131072", pattern=r"^[1-9]\d*(,[^,=]+=[1-9]\d*)*$", coerce_numbers_to_str=True)
+    """Context window of the model in tokens; other models by name, like 131072,gemma2-9b-it=8192"""
     rpm: Positive | None = Field(None, description="Requests per minute that the provider allows; empty: no limit")
     tpm: Positive | None = Field(None, description="Tokens per minute that the provider allows; empty: no limit")
-    fallback: Flag = Field(
-        True, description="Whether another model, or the offline answerer, answers when the provider fails"
-    )
-    fallback_base_url: WebAddress | None = Field(
-        None, description="Base URL of a second, OpenAI-compatible provider, up to /v1"
-    )
+    fallback: Flag = True
+    """Whether another model, or the offline answerer, answers when the provider fails"""
+    fallback_base_url: WebAddress | None = None
+    """Base URL of a second, OpenAI-compatible provider, up to /v1"""
     fallback_model: str | None = Field(None, description="Model of the second provider; empty: LLM_MODEL")
     fallback_api_key: SecretStr | None = Field(None, description="API key of the second provider")
 
@@ -124,26 +105,19 @@ class LLMSettings(Group):
         usual = {"base_url": LOCAL_SERVERS[provider], "timeout_s": LOCAL_TIMEOUT_S}
         return ({} if names_model else {"llm_model": LISTED_MODEL}) | usual | values
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        if reason := self._contradiction():
-            raise ValueError(reason)
-        return self
-
-    def _contradiction(self) -> str | None:
+    def contradictions(self) -> Iterator[str]:
         if self.chosen == "groq" and self.api_key is None:
-            return "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
+            yield "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
         if self.chosen == "openai-compatible" and self.base_url is None:
-            return "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
+            yield "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
         if self.provider == "openrouter" and not (self.openrouter_api_key or self.api_key):
-            return "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
+            yield "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
         windows = self.context_tokens.split(",")
         if self.max_tokens >= min(int(window.rpartition("=")[2]) for window in windows):
-            return f"LLM_MAX_TOKENS ({self.max_tokens}) must be smaller than LLM_CONTEXT_TOKENS"
+            yield f"LLM_MAX_TOKENS ({self.max_tokens}) must be smaller than LLM_CONTEXT_TOKENS"
         if unknown := {window.rpartition("=")[0] for window in windows[1:]} - {*self.models, self.fallback_model}:
             allowed = "LLM_MODEL, LLM_ALLOWED_MODELS and LLM_FALLBACK_MODEL"
-            return f"LLM_CONTEXT_TOKENS names the model {min(unknown)!r}, which is not among {allowed}"
-        return None
+            yield f"LLM_CONTEXT_TOKENS names the model {min(unknown)!r}, which is not among {allowed}"
 
 
 class EmbeddingSettings(Group):
@@ -151,60 +125,39 @@ class EmbeddingSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="embedding_")
 
-    provider: EmbeddingProvider = Field(
-        "huggingface", description="huggingface runs the model on this machine; openai-compatible calls a service"
-    )
+    provider: EmbeddingProvider = "huggingface"
+    """huggingface runs the model on this machine; openai-compatible calls a service"""
     model: str = Field("sentence-transformers/all-MiniLM-L6-v2", description="Embedding model")
-    backend: Literal["onnx", "torch"] = Field(
-        "onnx", description="Runtime for huggingface; torch needs the extra `huggingface` and runs any model"
-    )
-    base_url: WebAddress | None = Field(
-        None, description="Base URL of the openai-compatible embedding service, like http://127.0.0.1:8080/v1"
-    )
+    backend: Literal["onnx", "torch"] = "onnx"
+    """Runtime for huggingface; torch needs the extra `huggingface` and runs any model"""
+    base_url: WebAddress | None = None
+    """Base URL of the openai-compatible embedding service, like http://127.0.0.1:8080/v1"""
     api_key: SecretStr | None = Field(None, description="API key of the embedding service; empty: LLM_API_KEY")
-    prefixes: str | None = Field(
-        None,
-        pattern=r"^([^|]*\|[^|]*|input_type)$",
-        description="Text that the model wants before a question and before a passage, like `query: |passage: `; "
-        "input_type: the service adds it. Empty: by the model's name; a change needs a new index",
-    )
+    prefixes: str | None = Field(None, pattern=r"^([^|]*\|[^|]*|input_type)$")
+    """Text that the model wants before a question and before a passage, like `query: |passage: `; input_type: the
+    service adds it. Empty: by the model's name; a change needs a new index"""
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def contradictions(self) -> Iterator[str]:
         if self.provider == "openai-compatible" and self.base_url is None:
-            msg = "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
-            raise ValueError(msg)
+            yield "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
         if self.prefixes == "input_type" and self.provider != "openai-compatible":
-            msg = "EMBEDDING_PREFIXES=input_type needs EMBEDDING_PROVIDER=openai-compatible"
-            raise ValueError(msg)
+            yield "EMBEDDING_PREFIXES=input_type needs EMBEDDING_PROVIDER=openai-compatible"
         if (self.prefixes or "|") != "|" and self.provider == "huggingface" and self.backend == "onnx":
-            msg = (
-                "EMBEDDING_PREFIXES needs EMBEDDING_BACKEND=torch or EMBEDDING_PROVIDER=openai-compatible: "
-                "the packaged model takes none"
-            )
-            raise ValueError(msg)
-        return self
+            others = "EMBEDDING_BACKEND=torch or EMBEDDING_PROVIDER=openai-compatible"
+            yield f"EMBEDDING_PREFIXES needs {others}: the packaged model takes none"
 
 
 class StoreSettings(Group):
     """Where the index is."""
 
-    kind: StoreName = Field(
-        "chroma",
-        validation_alias="vector_store_type",
-        description="chroma, in a folder or on a server; memory, saved in one JSON file; postgres, for several hosts",
-    )
-    memory_path: Path = Field(
-        Path("storage/memory-vector-store.json"),
-        validation_alias="memory_store_path",
-        description="File of the memory store",
-    )
+    kind: StoreName = Field("chroma", validation_alias="vector_store_type")
+    """chroma, in a folder or on a server; memory, saved in one JSON file; postgres, for several hosts"""
+    memory_path: Path = Field(Path("storage/memory-vector-store.json"), validation_alias="memory_store_path")
+    """File of the memory store"""
     collection: str = Field(
-        "waypoint_kb",
-        pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$",
-        validation_alias="collection_name",
-        description="Name of the collection",
+        "waypoint_kb", pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$", validation_alias="collection_name"
     )
+    """Name of the collection"""
 
 
 class ChromaSettings(Group):
@@ -222,85 +175,58 @@ class ChromaSettings(Group):
 class RetrievalSettings(Group):
     """How passages are found, here or by a service."""
 
-    model_config = SettingsConfigDict(env_prefix="retrieval_")
-
-    url: WebAddress | None = Field(
-        None,
-        description="Remote retrieval service with POST /search, like http://retrieval:8002; empty: the local index",
+    url: WebAddress | None = Field(None, validation_alias="retrieval_url")
+    """Remote retrieval service with POST /search, like http://retrieval:8002; empty: the local index"""
+    api_key: SecretStr | None = Field(None, validation_alias="retrieval_api_key")
+    """API key of the retrieval service, sent as a bearer token"""
+    strategy: RetrieverName = Field("hybrid", validation_alias="retriever_type")
+    """hybrid: meaning and words; similarity: meaning; mmr: less repetition; compression: passages shortened by the
+    LLM"""
+    top_k: int = Field(
+        10, ge=1, le=100, validation_alias="retrieval_top_k", description="Number of passages to retrieve"
     )
-    api_key: SecretStr | None = Field(None, description="API key of the retrieval service, sent as a bearer token")
-    strategy: RetrieverName = Field(
-        "hybrid",
-        validation_alias="retriever_type",
-        description="hybrid: meaning and words; similarity: meaning; mmr: less repetition; compression: passages "
-        "shortened by the LLM",
-    )
-    top_k: int = Field(10, ge=1, le=100, description="Number of passages to retrieve")
-    threshold: Fraction = Field(
-        0.15, validation_alias="relevance_threshold", description="Minimum cosine similarity of a passage"
-    )
-    mmr_fetch_k: Positive | None = Field(
-        None,
-        validation_alias="mmr_fetch_k",
-        description="For mmr: number of candidate passages; empty: twice the passages to retrieve",
-    )
-    mmr_lambda: Fraction = Field(
-        0.5, validation_alias="mmr_lambda", description="For mmr: 1 favours relevance, 0 diversity"
-    )
-    reranker: Reranker | None = Field(
-        None,
-        validation_alias="reranker",
-        description="What puts the passages in order again: cross-encoder, a model on this machine (needs the extra "
-        "`reranking`); llm, the language model, in one more call; or the base URL of a service, up to /v1. Empty: none",
-    )
+    threshold: Fraction = Field(0.15, validation_alias="relevance_threshold")
+    """Minimum cosine similarity of a passage"""
+    mmr_fetch_k: Positive | None = None
+    """For mmr: number of candidate passages; empty: twice the passages to retrieve"""
+    mmr_lambda: Fraction = 0.5
+    """For mmr: 1 favours relevance, 0 diversity"""
+    reranker: Reranker | None = None
+    """What puts the passages in order again: cross-encoder, a model on this machine (needs the extra `reranking`); llm,
+    the language model, in one more call; or the base URL of a service, up to /v1. Empty: none"""
+    reranker_model: str | None = None
+    """Model of the reranker. cross-encoder: a name at the hub or a folder, empty is
+    cross-encoder/ettin-reranker-17m-v1; a service: its name there"""
+    reranker_api_key: SecretStr | None = None
+    """API key of the reranking service, sent as a bearer token"""
+    reformulation: Reformulation = Field("auto", validation_alias="enable_query_reformulation")
+    """auto: rewrite follow-ups as standalone questions before searching, and with a language model those in another
+    language than the documents in English; always: rewrite every question; off: search for the user's own words. true
+    means always, false means off"""
 
 
 class PromptSettings(Group):
     """What the language model is given."""
 
-    context_tokens: Positive = Field(
-        2000, validation_alias="max_context_tokens", description="Maximum tokens of passages in the prompt"
-    )
-    context: Literal["passage", "section"] = Field(
-        "passage",
-        validation_alias="context",
-        description="Whether the model is shown what was found, or as much of its sections as fits",
-    )
+    context_tokens: Positive = Field(2000, validation_alias="max_context_tokens")
+    """Maximum tokens of passages in the prompt"""
+    context: Literal["passage", "section"] = Field("passage", validation_alias="context")
+    """Whether the model is shown what was found, or as much of its sections as fits"""
     folder: Annotated[DirectoryPath, AfterValidator(Path.absolute)] | None = Field(
-        None,
-        validation_alias="prompts_path",
-        description="Folder with your own versions of the texts in prompts/; empty: the packaged texts",
+        None, validation_alias="prompts_path"
     )
-
-
-class ReformulationSettings(Group):
-    """How follow-ups become questions that stand alone."""
-
-    mode: Reformulation = Field(
-        "auto",
-        validation_alias="enable_query_reformulation",
-        description="auto: rewrite follow-ups as standalone questions before searching, and with a language model "
-        "those in another language than the documents in English; always: rewrite every question; off: search for "
-        "the user's own words. true means always, false means off",
-    )
+    """Folder with your own versions of the texts in prompts/; empty: the packaged texts"""
 
 
 class CitationSettings(Group):
     """How answers are cited and checked."""
 
-    style: Literal["title", "numbered"] = Field(
-        "title", validation_alias="citation_style", description="title: [Title > Section]; numbered: [1]"
-    )
-    least: int = Field(
-        1,
-        ge=0,
-        le=20,
-        validation_alias="min_citations",
-        description="Minimum number of valid sources; an answer that cites fewer is replaced",
-    )
-    stream_checked: Flag = Field(
-        True, description="Whether a stream shows each sentence after it is checked; off: words as they arrive"
-    )
+    style: Literal["title", "numbered"] = Field("title", validation_alias="citation_style")
+    """title: [Title > Section]; numbered: [1]"""
+    least: int = Field(1, ge=0, le=20, validation_alias="min_citations")
+    """Minimum number of valid sources; an answer that cites fewer is replaced"""
+    stream_checked: Flag = True
+    """Whether a stream shows each sentence after it is checked; off: words as they arrive"""
 
 
 class ConfidenceSettings(Group):
@@ -309,29 +235,23 @@ class ConfidenceSettings(Group):
     model_config = SettingsConfigDict(env_prefix="confidence_")
 
     enabled: Flag = Field(True, description="Whether answers get a confidence")
-    strategy: ConfidenceName = Field(
-        "calibrated",
-        description="calibrated: the probability that the answer is right; composite: four factors; tiered: High, "
-        "Medium, Low by similarity, and Low without a matched citation",
-    )
-    model: Path | None = Field(
-        None, description="For calibrated: a model fitted by `waypoint eval --fit`; empty: the packaged one"
-    )
+    strategy: ConfidenceName = "calibrated"
+    """calibrated: the probability that the answer is right; composite: four factors; tiered: High, Medium, Low by
+    similarity, and Low without a matched citation"""
+    model: Path | None = None
+    """For calibrated: a model fitted by `waypoint eval --fit`; empty: the packaged one"""
     low_threshold: Fraction = Field(0.4, description="Minimum score of low; not used by tiered")
     medium_threshold: Fraction = Field(0.6, description="Minimum score of medium; not used by tiered")
     high_threshold: Fraction = Field(0.8, description="Minimum score of high; not used by tiered")
     include_factors: Flag = Field(True, description="Whether an answer lists the factors of its confidence")
 
-    @model_validator(mode="after")
-    def _thresholds_rise(self) -> Self:
+    def contradictions(self) -> Iterator[str]:
         low, medium, high = self.low_threshold, self.medium_threshold, self.high_threshold
-        if low < medium < high:
-            return self
-        msg = (
-            f"CONFIDENCE_LOW_THRESHOLD ({low:g}), CONFIDENCE_MEDIUM_THRESHOLD ({medium:g}) and "
-            f"CONFIDENCE_HIGH_THRESHOLD ({high:g}) have to rise in this order"
-        )
-        raise ValueError(msg)
+        if not low < medium < high:
+            yield (
+                f"CONFIDENCE_LOW_THRESHOLD ({low:g}), CONFIDENCE_MEDIUM_THRESHOLD ({medium:g}) and "
+                f"CONFIDENCE_HIGH_THRESHOLD ({high:g}) have to rise in this order"
+            )
 
 
 class ScopeSettings(Group):
@@ -339,11 +259,9 @@ class ScopeSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="scope_")
 
-    file: Literal["off"] | Path | None = Field(
-        None,
-        description="List of topics whose questions are declined without calling the model; empty: scope.yaml of each "
-        "ingested folder, if all have one; off: no question is declined",
-    )
+    file: Literal["off"] | Path | None = None
+    """List of topics whose questions are declined without calling the model; empty: scope.yaml of each ingested folder,
+    if all have one; off: no question is declined"""
 
 
 class SafetySettings(Group):
@@ -352,35 +270,15 @@ class SafetySettings(Group):
     model_config = SettingsConfigDict(env_prefix="safety_")
 
     enabled: Flag = Field(True, description="Whether questions, passages and answers are checked")
-    pii: Literal["redact", "block", "off"] = Field(
-        "redact",
-        description="Personal data in a question. redact: replaced by its kind, also in logs and traces; block: the "
-        "question is not answered; off: left as it is",
-    )
-    injection: Literal["block", "guard", "off"] = Field(
-        "block",
-        description="A question that looks like an attack on the model. block: not answered; guard: answered after a "
-        "warning to the model; off: not checked, and neither are documents",
-    )
-    link_hosts: Hosts = Field(
-        "",
-        validation_alias="trusted_link_hosts",
-        description="Hosts, subdomains included, that document links (`source_urls`) may point to, separated by "
-        "commas; other links are hidden. Empty: any host",
-    )
-
-
-class RerankerSettings(Group):
-    """The reranker that RERANKER names."""
-
-    model_config = SettingsConfigDict(env_prefix="reranker_")
-
-    model: str | None = Field(
-        None,
-        description="Model of the reranker. cross-encoder: a name at the hub or a folder, empty is "
-        "cross-encoder/ettin-reranker-17m-v1; a service: its name there",
-    )
-    api_key: SecretStr | None = Field(None, description="API key of the reranking service, sent as a bearer token")
+    pii: Literal["redact", "block", "off"] = "redact"
+    """Personal data in a question. redact: replaced by its kind, also in logs and traces; block: the question is not
+    answered; off: left as it is"""
+    injection: Literal["block", "guard", "off"] = "block"
+    """A question that looks like an attack on the model. block: not answered; guard: answered after a warning to the
+    model; off: not checked, and neither are documents"""
+    link_hosts: Hosts = Field("", validation_alias="trusted_link_hosts")
+    """Hosts, subdomains included, that document links (`source_urls`) may point to, separated by commas; other links
+    are hidden. Empty: any host"""
 
 
 class ModerationSettings(Group):
@@ -388,26 +286,17 @@ class ModerationSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="moderation_")
 
-    provider: Literal["groq", "openai", "off"] = Field(
-        "off",
-        description="Service that judges whether a question is harmful: a guard model at Groq, OpenAI's moderation, "
-        "or none; if it fails, the question is answered",
-    )
-    model: str | None = Field(
-        None,
-        description="Moderation model, like meta-llama/llama-guard-4-12b; empty: openai/gpt-oss-safeguard-20b for "
-        "groq, omni-moderation-latest for openai",
-    )
-    api_key: SecretStr | None = Field(
-        None,
-        description="API key of the moderation service; empty: LLM_API_KEY if LLM_PROVIDER is groq, or "
-        "openai-compatible for openai",
-    )
-    base_url: WebAddress | None = Field(
-        None,
-        description="Base URL of the moderation service: the host alone for groq, up to /v1 for openai; empty: "
-        "LLM_BASE_URL if the key is LLM_API_KEY, else the vendor's own",
-    )
+    provider: Literal["groq", "openai", "off"] = "off"
+    """Service that judges whether a question is harmful: a guard model at Groq, OpenAI's moderation, or none; if it
+    fails, the question is answered"""
+    model: str | None = None
+    """Moderation model, like meta-llama/llama-guard-4-12b; empty: openai/gpt-oss-safeguard-20b for groq,
+    omni-moderation-latest for openai"""
+    api_key: SecretStr | None = None
+    """API key of the moderation service; empty: LLM_API_KEY if LLM_PROVIDER is groq, or openai-compatible for openai"""
+    base_url: WebAddress | None = None
+    """Base URL of the moderation service: the host alone for groq, up to /v1 for openai; empty: LLM_BASE_URL if the key
+    is LLM_API_KEY, else the vendor's own"""
 
     def uses_llm_key(self, llm: LLMSettings) -> bool:
         """Return whether the provider of the language model moderates too, so that key and address are the same."""
@@ -416,8 +305,8 @@ class ModerationSettings(Group):
 
 
 ANSWERING: tuple[type[Group], ...] = (
-    *(LLMSettings, EmbeddingSettings, StoreSettings, ChromaSettings, RetrievalSettings, RerankerSettings),
-    *(PromptSettings, ReformulationSettings, CitationSettings, ConfidenceSettings, ScopeSettings, SafetySettings),
+    *(LLMSettings, EmbeddingSettings, StoreSettings, ChromaSettings, RetrievalSettings),
+    *(PromptSettings, CitationSettings, ConfidenceSettings, ScopeSettings, SafetySettings),
     ModerationSettings,
 )
 """What an answer depends on."""

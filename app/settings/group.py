@@ -1,8 +1,9 @@
 """What every group of settings has in common: `.env`, the names of its variables, words in any case."""
 
-from typing import Any, get_args
+from collections.abc import Iterator
+from typing import Any, Self, get_args
 
-from pydantic import AliasChoices, ValidationInfo, field_validator
+from pydantic import AliasChoices, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -21,6 +22,7 @@ class Group(BaseSettings):
         extra="ignore",
         frozen=True,
         protected_namespaces=(),
+        use_attribute_docstrings=True,
     )
 
     @classmethod
@@ -41,6 +43,16 @@ class Group(BaseSettings):
         """Return the variable that an error of this group means by a field's name or an alias."""
         field = cls.model_fields.get(place)
         return place if field is None or field.validation_alias else cls.names_of(place)[0]
+
+    def contradictions(self) -> Iterator[str]:
+        """Yield what does not fit together, in words; nothing where all does."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        for reason in self.contradictions():
+            raise ValueError(reason)
+        return self
 
     @field_validator("*", mode="before", check_fields=False)
     @classmethod

@@ -1,6 +1,7 @@
 """The settings of the service around the answers: caches, ingestion, callers, logs, traces."""
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, DirectoryPath, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
@@ -47,10 +48,8 @@ class RedisSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="redis_")
 
-    url: RedisAddress = Field(
-        SecretStr("redis://127.0.0.1:6379/0"),
-        description="Redis for sessions and rate limits; REDIS_HOST and REDIS_PORT work as well",
-    )
+    url: RedisAddress = SecretStr("redis://127.0.0.1:6379/0")
+    """Redis for sessions and rate limits; REDIS_HOST and REDIS_PORT work as well"""
     host: str | None = Field(None, exclude=True)
     port: Port = Field(6379, exclude=True)
 
@@ -60,125 +59,60 @@ class RedisSettings(Group):
         return address_of_host(values, "", 6379, "redis://{}:{}/0")
 
 
-class SessionSettings(Group):
-    """The store of conversations."""
-
-    model_config = SettingsConfigDict(env_prefix="session_")
-
-    ttl: Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
-
-
 class IngestionSettings(Group):
-    """How files become chunks."""
+    """How files become chunks, and which files: uploads, and those of web sites."""
 
-    model_config = SettingsConfigDict(env_prefix="ingest_")
+    chunk_size: int = Field(800, ge=100, description="Chunk size in characters")
+    chunk_overlap: int = Field(100, ge=0, description="Characters that a chunk shares with the one before")
+    min_chunks: int = Field(20, ge=0, description="Warn about an index with fewer chunks; 0: never")
+    ocr_languages: str = Field("eng", pattern=r"^[\w/]+(\+[\w/]+)*$", validation_alias="ingest_ocr_languages")
+    """Languages of scanned PDF pages, read by `tesseract` if it is installed: `eng+deu`; off: not read"""
+    web_allow_private: Flag = False
+    """Whether web sites in private networks and on this machine may be read"""
+    upload_max_mb: Positive = Field(50, description="Maximum size of one upload, all files together, in MB")
+    upload_quota_mb: Positive = 5000
+    """Maximum size of all uploaded files together, in MB; beyond it uploads get 507"""
 
-    chunk_size: int = Field(800, ge=100, validation_alias="chunk_size", description="Chunk size in characters")
-    chunk_overlap: int = Field(
-        100, ge=0, validation_alias="chunk_overlap", description="Characters that a chunk shares with the one before"
-    )
-    min_chunks: int = Field(
-        20, ge=0, validation_alias="min_chunks", description="Warn about an index with fewer chunks; 0: never"
-    )
-    ocr_languages: str = Field(
-        "eng",
-        pattern=r"^[\w/]+(\+[\w/]+)*$",
-        description="Languages of scanned PDF pages, read by `tesseract` if it is installed: `eng+deu`; off: not read",
-    )
-
-    @model_validator(mode="after")
-    def _chunks_advance(self) -> Self:
+    def contradictions(self) -> Iterator[str]:
         if self.chunk_overlap >= self.chunk_size:
-            msg = f"CHUNK_OVERLAP ({self.chunk_overlap}) must be smaller than CHUNK_SIZE ({self.chunk_size})"
-            raise ValueError(msg)
-        return self
-
-
-class UploadSettings(Group):
-    """Documents that are added over HTTP."""
-
-    model_config = SettingsConfigDict(env_prefix="upload_")
-
-    max_mb: Positive = Field(50, description="Maximum size of one upload, all files together, in MB")
-    quota_mb: Positive = Field(
-        5000, description="Maximum size of all uploaded files together, in MB; beyond it uploads get 507"
-    )
+            yield f"CHUNK_OVERLAP ({self.chunk_overlap}) must be smaller than CHUNK_SIZE ({self.chunk_size})"
 
 
 class AccessSettings(Group):
     """Who may ask, and how much."""
 
-    mode: Literal["none", "session", "api_key"] = Field(
-        "none",
-        validation_alias="auth_mode",
-        description="Who may ask. none: anyone on this machine; session: holders of a session; api_key: holders of "
-        "a key",
-    )
-    allow_anonymous: Flag = Field(
-        False, description="Whether other machines may ask without authentication; they see public documents"
-    )
-    auth_url: WebAddress | None = Field(
-        None, description="Authentication service for sessions; empty: sessions are read from Redis"
-    )
-    api_keys: SecretStr | None = Field(
-        None,
-        description="name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with "
-        "AUTH_MODE=none",
-    )
-    rate_limit: str | None = Field(
-        None,
-        pattern=r"^(off|[1-9]\d*/(second|minute|hour|day))$",
-        description="Questions per caller, like 60/minute, or off; empty: 60/minute if other machines may ask. "
-        "All processes count together where REDIS_URL is set",
-    )
-    forwarded_allow_ips: str = Field(
-        "", description="Addresses of trusted proxies (X-Forwarded-For), separated by commas; empty: none"
-    )
+    mode: Literal["none", "session", "api_key"] = Field("none", validation_alias="auth_mode")
+    """Who may ask. none: anyone on this machine; session: holders of a session; api_key: holders of a key"""
+    allow_anonymous: Flag = False
+    """Whether other machines may ask without authentication; they see public documents"""
+    auth_url: WebAddress | None = None
+    """Authentication service for sessions; empty: sessions are read from Redis"""
+    api_keys: SecretStr | None = None
+    """name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with AUTH_MODE=none"""
+    rate_limit: str | None = Field(None, pattern=r"^(off|[1-9]\d*/(second|minute|hour|day))$")
+    """Questions per caller, like 60/minute, or off; empty: 60/minute if other machines may ask. All processes count
+    together where REDIS_URL is set"""
+    forwarded_allow_ips: str = ""
+    """Addresses of trusted proxies (X-Forwarded-For), separated by commas; empty: none"""
 
-    @model_validator(mode="after")
-    def _has_keys(self) -> Self:
+    def contradictions(self) -> Iterator[str]:
         if self.mode == "api_key" and self.api_keys is None:
-            msg = "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
-            raise ValueError(msg)
-        return self
-
-
-class LimitSettings(Group):
-    """How much the service takes at once."""
-
-    question_characters: int = Field(
-        4000,
-        ge=1,
-        le=4000,
-        validation_alias="question_max_characters",
-        description="Maximum length of a question on the page, in the terminal and for /copilot; 1,000 for "
-        "/api/query and /chat",
-    )
+            yield "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
 
 
 class WebSettings(Group):
-    """The page, and the pages of others that use the service."""
-
-    cors_origins: str = Field(
-        "", description="Origins of web pages that may call the API, separated by commas; * allows all"
-    )
-    frame_ancestors: Origins = Field(
-        "",
-        description="Origins of web pages that may embed /embed in a frame, separated by commas; none: no page; "
-        "empty: CORS_ORIGINS",
-    )
-    page: DirectoryPath | None = Field(
-        None,
-        validation_alias="page_path",
-        description="Folder with what the page shows of its owner: examples.yaml, teams.yaml, page.yaml (name and "
-        "greeting), logo.svg or logo.png; what is missing is the page's own (docs/page.md)",
-    )
-
-
-class ServerSettings(Group):
-    """The process of `waypoint serve`."""
+    """The service, its page, and the pages of others that use it."""
 
     port: Port = Field(3000, description="Port of `waypoint serve`")
+    question_characters: int = Field(4000, ge=1, le=4000, validation_alias="question_max_characters")
+    """Maximum length of a question on the page, in the terminal and for /copilot; 1,000 for /api/query and /chat"""
+    cors_origins: str = ""
+    """Origins of web pages that may call the API, separated by commas; * allows all"""
+    frame_ancestors: Origins = ""
+    """Origins of web pages that may embed /embed in a frame, separated by commas; none: no page; empty: CORS_ORIGINS"""
+    page: DirectoryPath | None = Field(None, validation_alias="page_path")
+    """Folder with what the page shows of its owner: examples.yaml, teams.yaml, page.yaml (name and greeting), logo.svg
+    or logo.png; what is missing is the page's own (docs/page.md)"""
 
 
 class LogSettings(Group):
@@ -189,16 +123,10 @@ class LogSettings(Group):
     level: LogLevel = Field("info", description="Lowest level that is logged: debug, info, warning, error")
     format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, JSON elsewhere")
     questions: Flag = Field(False, description="Whether the log contains questions in plain text; else a hash")
-    metrics_folder: WritableFolder | None = Field(
-        None,
-        validation_alias="prometheus_multiproc_dir",
-        description="Folder in which worker processes share their metrics; set it in the environment, not in .env",
-    )
-    otlp_endpoint: WebAddress | None = Field(
-        None,
-        validation_alias="otel_exporter_otlp_endpoint",
-        description="OpenTelemetry collector, like http://127.0.0.1:4318",
-    )
+    metrics_folder: WritableFolder | None = Field(None, validation_alias="prometheus_multiproc_dir")
+    """Folder in which worker processes share their metrics; set it in the environment, not in .env"""
+    otlp_endpoint: WebAddress | None = Field(None, validation_alias="otel_exporter_otlp_endpoint")
+    """OpenTelemetry collector, like http://127.0.0.1:4318"""
 
 
 class LangSmithSettings(Group):
@@ -206,31 +134,20 @@ class LangSmithSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="langsmith_")
 
-    tracing: Flag = Field(
-        False,
-        validation_alias=_either_prefix("tracing", "tracing_v2"),
-        description="Whether traces are sent to LangSmith; the prefix LANGCHAIN_ works as well",
-    )
-    api_key: SecretStr | None = Field(
-        None, validation_alias=_either_prefix("api_key"), description="API key of LangSmith"
-    )
+    tracing: Flag = Field(False, validation_alias=_either_prefix("tracing", "tracing_v2"))
+    """Whether traces are sent to LangSmith; the prefix LANGCHAIN_ works as well"""
+    api_key: SecretStr | None = Field(None, validation_alias=_either_prefix("api_key"))
+    """API key of LangSmith"""
     endpoint: WebAddress = Field(LANGSMITH, validation_alias=_either_prefix("endpoint"), description="URL of LangSmith")
     project: str = Field("waypoint", validation_alias=_either_prefix("project"), description="LangSmith project")
-    hide_inputs: Flag = Field(
-        False,
-        validation_alias=_either_prefix("hide_inputs"),
-        description="Whether questions and documents are left out of traces",
-    )
-    hide_outputs: Flag = Field(
-        False, validation_alias=_either_prefix("hide_outputs"), description="Whether answers are left out of traces"
-    )
+    hide_inputs: Flag = Field(False, validation_alias=_either_prefix("hide_inputs"))
+    """Whether questions and documents are left out of traces"""
+    hide_outputs: Flag = Field(False, validation_alias=_either_prefix("hide_outputs"))
+    """Whether answers are left out of traces"""
 
-    @model_validator(mode="after")
-    def _has_key(self) -> Self:
+    def contradictions(self) -> Iterator[str]:
         if self.tracing and self.endpoint == LANGSMITH and self.api_key is None:
-            msg = "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
-            raise ValueError(msg)
-        return self
+            yield "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
 
 
 class EventSettings(Group):
@@ -238,12 +155,9 @@ class EventSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="events_")
 
-    rabbitmq_url: BrokerAddress | None = Field(
-        None,
-        validation_alias="rabbitmq_url",
-        description="Message broker for events, like amqp://user:password@host:5672/; RABBITMQ_HOST and "
-        "RABBITMQ_PORT work as well. Empty: no events",
-    )
+    rabbitmq_url: BrokerAddress | None = Field(None, validation_alias="rabbitmq_url")
+    """Message broker for events, like amqp://user:password@host:5672/; RABBITMQ_HOST and RABBITMQ_PORT work as well.
+    Empty: no events"""
     rabbitmq_host: str | None = Field(None, validation_alias="rabbitmq_host", exclude=True)
     rabbitmq_port: Port = Field(5672, validation_alias="rabbitmq_port", exclude=True)
     enabled: Flag = Field(True, description="Whether events are published when RABBITMQ_URL is set")
@@ -254,34 +168,11 @@ class EventSettings(Group):
         return address_of_host(values, "rabbitmq_", 5672, "amqp://guest:guest@{}:{}/")
 
 
-class AnswerLogSettings(Group):
-    """The log of answers, their proofs and their feedback."""
-
-    model_config = SettingsConfigDict(env_prefix="answer_log_")
-
-    enabled: Flag = Field(
-        True, validation_alias="answer_log", description="Whether questions, answers and feedback are logged"
-    )
-    days: Positive = Field(90, description="How many days an answer is kept")
-
-
 class DatabaseSettings(Group):
-    """The database of DATABASE_URL."""
+    """The database of the ledger, and how long it keeps answers and conversations."""
 
-    model_config = SettingsConfigDict(env_prefix="database_")
-
-    url: SecretStr | None = Field(
-        None, description="PostgreSQL database, like postgresql://user:password@host:5432/name"
-    )
-
-
-class SourceSettings(Group):
-    """Documents from buckets and web sites."""
-
-    model_config = SettingsConfigDict(env_prefix="source_")
-
-    web_allow_private: Flag = Field(
-        False,
-        validation_alias="web_allow_private",
-        description="Whether web sites in private networks and on this machine may be read",
-    )
+    url: SecretStr | None = Field(None, validation_alias="database_url")
+    """PostgreSQL database, like postgresql://user:password@host:5432/name"""
+    session_ttl: Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
+    answer_log: Flag = Field(True, description="Whether questions, answers and feedback are logged")
+    answer_log_days: Positive = Field(90, description="How many days an answer is kept")

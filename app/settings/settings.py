@@ -13,17 +13,10 @@ from app.settings.group import Group
 from app.settings.values import is_origin
 
 # The variables that say where the index is.
-PLACES = frozenset(
-    {
-        "vector_store_type",
-        "chroma_path",
-        "chroma_host",
-        "memory_store_path",
-        "database_url",
-        "collection_name",
-        "retrieval_url",
-    }
-)
+PLACES = {
+    *("vector_store_type", "chroma_path", "chroma_host", "memory_store_path", "database_url", "collection_name"),
+    "retrieval_url",
+}
 # What a question takes at most beside the language model.
 BESIDE_MODEL_S = 30
 
@@ -38,9 +31,7 @@ class Settings(BaseModel):
     store: a.StoreSettings
     chroma: a.ChromaSettings
     retrieval: a.RetrievalSettings
-    reranker: a.RerankerSettings
     prompt: a.PromptSettings
-    reformulation: a.ReformulationSettings
     citations: a.CitationSettings
     confidence: a.ConfidenceSettings
     scope: a.ScopeSettings
@@ -49,16 +40,10 @@ class Settings(BaseModel):
     cache: s.CacheSettings
     redis: s.RedisSettings
     database: s.DatabaseSettings
-    session: s.SessionSettings
     events: s.EventSettings
-    answer_log: s.AnswerLogSettings
     ingestion: s.IngestionSettings
-    sources: s.SourceSettings
-    uploads: s.UploadSettings
     access: s.AccessSettings
-    limits: s.LimitSettings
     web: s.WebSettings
-    server: s.ServerSettings
     logs: s.LogSettings
     langsmith: s.LangSmithSettings
     names_index: bool = False
@@ -83,11 +68,6 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if reason := self._contradiction():
-            raise ValueError(reason)
-        return self
-
-    def _contradiction(self) -> str | None:
         retrieval, moderation, is_offline = self.retrieval, self.moderation, self.provider == "offline"
         lacks_key = moderation.provider != "off" and moderation.api_key is None
         reasons = {
@@ -107,7 +87,9 @@ class Settings(BaseModel):
                 self.store.kind == "postgres" and self.database.url is None
             ),
         }
-        return next((reason for reason, holds in reasons.items() if holds), None)
+        for reason in (reason for reason, holds in reasons.items() if holds):
+            raise ValueError(reason)
+        return self
 
     @property
     def link_hosts(self) -> tuple[str, ...]:

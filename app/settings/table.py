@@ -30,7 +30,7 @@ def settings_table(names: Iterable[str] | None = None) -> str:
     """Return a Markdown table of the settings (default: all): name, default, meaning."""
     chosen = ((name, fields()[name]) for name in (fields() if names is None else names))
     rows = [
-        f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(field)) else ''} | {field.description} |"
+        f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(field)) else ''} | {meaning(field)} |"
         for name, field in chosen
     ]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
@@ -39,14 +39,18 @@ def settings_table(names: Iterable[str] | None = None) -> str:
 def example_file() -> str:
     """Return the text of `.env.example`: the meaning of each setting, then its name and default."""
     every = fields().items()
-    return HEAD + "".join(f"\n# {field.description}\n{name.upper()}={default_of(field)}\n" for name, field in every)
+    return HEAD + "".join(f"\n# {meaning(field)}\n{name.upper()}={default_of(field)}\n" for name, field in every)
 
 
 def starter_file() -> str:
     """Return what a newcomer sets first, commented out, for the `.env` of `waypoint init`."""
     head = "\n# Without the # a line counts. Defaults are shown; docs/settings.md has all settings.\n"
     first = ((name, fields()[name]) for name in FIRST)
-    return head + "".join(f"\n# {field.description}\n# {name.upper()}={default_of(field)}\n" for name, field in first)
+    return head + "".join(f"\n# {meaning(field)}\n# {name.upper()}={default_of(field)}\n" for name, field in first)
+
+
+def meaning(field: FieldInfo) -> str:
+    return " ".join((field.description or "").split())
 
 
 def default_of(field: FieldInfo) -> str:

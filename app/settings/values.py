@@ -3,7 +3,8 @@
 import json
 import os
 import re
-from pathlib import Path
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -39,73 +40,59 @@ def _reformulation(value: object) -> object:
     return "always" if _BOOLEANS[text] else "off"
 
 
-def _web_address(url: str) -> str:
-    if not _is_address(url, ("http", "https")):
-        msg = "must be an address like https://host or http://host:8080/path"
-        raise ValueError(msg)
-    return url
+def _valid(is_valid: Callable[[Any], bool], otherwise: str) -> AfterValidator:
+    """Return a validator that reports values which are not valid, in words that do not quote them."""
+
+    def check(value: Any) -> Any:
+        if not is_valid(value):
+            raise ValueError(otherwise)
+        return value
+
+    return AfterValidator(check)
+
+
+def _address(*schemes: str, like: str) -> AfterValidator:
+    return _valid(partial(_is_address, schemes=schemes), f"must be an address like {like}")
+
+
+def _is_address(url: str | SecretStr, schemes: Collection[str] = ("http", "https")) -> bool:
+    try:
+        parts = urlsplit(url.get_secret_value() if isinstance(url, SecretStr) else url)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # Its message quotes the address, and with it a password.
+        return False
+
+
+def _is_redis(url: SecretStr) -> bool:
+    value = url.get_secret_value()
+    is_numbered = _is_address(url, ("redis", "rediss")) and (urlsplit(value).path.strip("/") or "0").isdecimal()
+    return value.startswith("unix://") or is_numbered
 
 
 def _reranker(value: str) -> str:
     name = value.strip().lower()
     if name in {"cross-encoder", "llm"}:
         return name
-    if not _is_address(value, ("http", "https")):
+    if not _is_address(value):
         msg = "is not one of cross-encoder, llm, or the address of a service like http://127.0.0.1:8080/v1"
         raise ValueError(msg)
     return value
 
 
-def _origins(text: str) -> str:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if wrong := next((part for part in parts if not is_origin(part)), None):
-        msg = f"holds {wrong!r}, which is not an origin like https://www.example.com, https://*.example.com or *"
-        raise ValueError(msg)
-    return ",".join(parts)
+def _list_of(form: re.Pattern[str], what: str) -> AfterValidator:
+    def checked(text: str) -> str:
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if wrong := next((part for part in parts if not form.fullmatch(part)), None):
+            msg = f"holds {wrong!r}, which is not {what}"
+            raise ValueError(msg)
+        return ",".join(parts)
+
+    return AfterValidator(checked)
 
 
 def is_origin(text: str) -> bool:
     """Return whether a text is an origin as a content security policy writes it."""
     return _ORIGIN.fullmatch(text) is not None
-
-
-def _hosts(text: str) -> str:
-    parts = [part.strip().lower() for part in text.split(",") if part.strip()]
-    if wrong := next((part for part in parts if not _HOST.fullmatch(part)), None):
-        msg = f"holds {wrong!r}, which is not a host name like example.org"
-        raise ValueError(msg)
-    return ",".join(parts)
-
-
-def _redis_address(url: SecretStr) -> SecretStr:
-    value = url.get_secret_value()
-    database = urlsplit(value).path.strip("/") if _is_address(value, ("redis", "rediss")) else "none"
-    if not value.startswith("unix://") and not (database or "0").isdecimal():
-        msg = "must be an address like redis://127.0.0.1:6379/0, rediss://user:password@host:6379/0 or unix:///path"
-        raise ValueError(msg)
-    return url
-
-
-def _broker_address(url: SecretStr) -> SecretStr:
-    if not _is_address(url.get_secret_value(), ("amqp", "amqps")):
-        msg = "must be an address like amqp://user:password@host:5672/"
-        raise ValueError(msg)
-    return url
-
-
-def _is_address(url: str, schemes: tuple[str, ...]) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # Its message quotes the address, and with it a password.
-        return False
-
-
-def _writable(folder: Path) -> Path:
-    if not os.access(folder, os.W_OK | os.X_OK):
-        msg = "is a folder that cannot be written"
-        raise ValueError(msg)
-    return folder
 
 
 def _json_object(value: object) -> object:
@@ -144,13 +131,16 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Port = Annotated[int, Field(ge=1, le=65535)]
-WebAddress = Annotated[str, AfterValidator(_web_address)]
-Hosts = Annotated[str, AfterValidator(_hosts)]
-Origins = Annotated[str, AfterValidator(_origins)]
-RedisAddress = Annotated[SecretStr, AfterValidator(_redis_address)]
-BrokerAddress = Annotated[SecretStr, AfterValidator(_broker_address)]
-WritableFolder = Annotated[DirectoryPath, AfterValidator(_writable)]
-
+WebAddress = Annotated[str, _address("http", "https", like="https://host or http://host:8080/path")]
+Hosts = Annotated[str, AfterValidator(str.lower), _list_of(_HOST, "a host name like example.org")]
+_ORIGINS = "an origin like https://www.example.com, https://*.example.com or *"
+Origins = Annotated[str, _list_of(_ORIGIN, _ORIGINS)]
+_REDIS = "must be an address like redis://127.0.0.1:6379/0, rediss://user:password@host:6379/0 or unix:///path"
+RedisAddress = Annotated[SecretStr, _valid(_is_redis, _REDIS)]
+BrokerAddress = Annotated[SecretStr, _address("amqp", "amqps", like="amqp://user:password@host:5672/")]
+WritableFolder = Annotated[
+    DirectoryPath, _valid(lambda folder: os.access(folder, os.W_OK | os.X_OK), "is a folder that cannot be written")
+]
 
 OPENROUTER_MODEL: Final = "google/gemma-3n-e2b-it:free"
 LOCAL_SERVERS: Final = {"ollama": "http://127.0.0.1:11434/v1", "llama-cpp": "http://127.0.0.1:8080/v1"}

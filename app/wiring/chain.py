@@ -62,7 +62,7 @@ def reformulation_of(
     Raises:
         ConfigurationError: condense.txt or translate.txt in PROMPTS_PATH is invalid.
     """
-    if settings.reformulation.mode == "off":
+    if settings.retrieval.reformulation == "off":
         return verbatim
     asked = condensing_model(model, settings, clock)
     is_foreign = Foreign(is_english=_is_english, is_held=_held_in(index)) if index else None
@@ -71,7 +71,7 @@ def reformulation_of(
         word_similarity(),
         find=_find_in(index) if index else None,
         condense=rewriting(Condense, "condense") if rewriting else None,
-        always=settings.reformulation.mode == "always",
+        always=settings.retrieval.reformulation == "always",
         is_foreign=is_foreign,
         translate=rewriting(Translate, "translate", is_foreign=is_foreign) if rewriting and is_foreign else None,
         text=partial(prompts.load, folder=settings.prompt.folder),

@@ -209,9 +209,9 @@ def open_service(
     """
     index = open_index(settings, clock=clock, parts=parts)
     tracing, answer_log = tracing_of(settings), None
-    if (serving or logs_answers) and settings.answer_log.enabled:
+    if (serving or logs_answers) and settings.database.answer_log:
         answer_log = next((log(index, serving=serving) for log in hooks.wings("knowledge.answer_log:answer_log")), None)
-    conversations = Conversations(ledger_of(settings), ttl_s=settings.session.ttl, capacity=MOST_CONVERSATIONS)
+    conversations = Conversations(ledger_of(settings), ttl_s=settings.database.session_ttl, capacity=MOST_CONVERSATIONS)
     observers: list[Observer] = [CallLog(questions=settings.logs.questions), *tracing.observers]
     access = Access(settings)
     service = Service(open_answerer(index), access, tracing, conversations, answer_log, observers, serving)

@@ -34,7 +34,7 @@ def middleware(services: Service, in_flight: InFlight) -> list[Middleware]:
         in_flight=in_flight,
         origins=None if settings.open_to_others else origins,
         callers=Callers(access.authenticator, access.anonymous),
-        bodies=Bodies(timeout_s=BODY_TIMEOUT_S, streamed_bytes=settings.uploads.max_mb * MEGABYTE),
+        bodies=Bodies(timeout_s=BODY_TIMEOUT_S, streamed_bytes=settings.ingestion.upload_max_mb * MEGABYTE),
         batch_max=BATCH_MAX,
         rate=RateLimit(parse(settings.rate), access.rate_storage) if settings.rate else None,
         places=Places(at_once=QUESTIONS_AT_ONCE, queue_s=QUEUE_S),

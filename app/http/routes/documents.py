@@ -166,7 +166,7 @@ def list_documents(
         # The number includes internal ones, so only those who may replace them see it.
         samples=sum(map(library.is_sample, library.catalogue("internal").sources.values())) if may_add else 0,
         upload=UploadLimits(
-            max_mb=services.settings.uploads.max_mb,
+            max_mb=services.settings.ingestion.upload_max_mb,
             max_files=MOST_FILES,
             endings=sorted(parser(services.settings).endings),
             categories=list(UPLOAD_CATEGORIES),

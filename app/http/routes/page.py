@@ -32,7 +32,7 @@ def page_router(services: Service) -> APIRouter:
     )
     teams = Teams(file_in(settings.web.page, TEAMS), (lambda: True) if is_remote else library.holds_own_documents)
     audience = anonymous.audience if anonymous else "public"
-    most_characters = settings.limits.question_characters
+    most_characters = settings.web.question_characters
     owner = owner_of(settings.web.page)
     icon = assets.icon(file_in(settings.web.page, *LOGOS))
     router = APIRouter(include_in_schema=False)

@@ -39,12 +39,12 @@ def answer_log(index: "Index", *, serving: bool = False) -> "KeptAnswers":
 
 def can_recall(settings: Settings) -> bool:
     """Return whether answers are logged, and the documents that they were given from are here."""
-    return settings.answer_log.enabled and settings.retrieval.url is None
+    return settings.database.answer_log and settings.retrieval.url is None
 
 
 def open_answers(settings: Settings) -> AnswerStore:
     """Return the logged answers of the index; nothing is opened before it is used."""
-    return AnswerStore(ledger_of(settings), days=settings.answer_log.days, max_mb=MAX_MB)
+    return AnswerStore(ledger_of(settings), days=settings.database.answer_log_days, max_mb=MAX_MB)
 
 
 class KeptAnswers:

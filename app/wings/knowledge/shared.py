@@ -70,7 +70,7 @@ class EarlierQuestions(BaseModel):
 
 def shared_answers(services: "Service") -> APIRouter:
     router = APIRouter(tags=["Waypoint"])
-    is_kept = services.settings.answer_log.enabled
+    is_kept = services.settings.database.answer_log
     responses = error_responses(401, 403, 404, 422, 429, 500, 503)
 
     @router.get("/api/answers", responses=error_responses(401, 403, 429, 500, 503))

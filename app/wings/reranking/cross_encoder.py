@@ -24,5 +24,5 @@ class SentenceTransformersEncoder(BaseCrossEncoder):
 
 def cross_encoder(settings: Any, _model: Any) -> CrossEncoderReranker:
     """Return LangChain's reranker over the model of RERANKER_MODEL, which the hub gives once."""
-    name = settings.reranker.model or MODEL
+    name = settings.retrieval.reranker_model or MODEL
     return CrossEncoderReranker(model=SentenceTransformersEncoder(name), top_n=RERANKED)

@@ -91,6 +91,7 @@ class ServiceReranker(BaseDocumentCompressor):
 
 
 def service(settings: "Settings", _model: Any) -> ServiceReranker:
-    own, timeout_s = settings.reranker, RERANKER_TIMEOUT_S
-    address = settings.retrieval.reranker or ""
-    return ServiceReranker(address, model=own.model, api_key=own.api_key, timeout_s=timeout_s)
+    own, address = settings.retrieval, settings.retrieval.reranker or ""
+    return ServiceReranker(
+        address, model=own.reranker_model, api_key=own.reranker_api_key, timeout_s=RERANKER_TIMEOUT_S
+    )

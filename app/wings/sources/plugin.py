@@ -28,7 +28,7 @@ def bucket(settings: Settings, address: str, endings: Collection[str]) -> Opened
 
 
 def site(settings: Settings, address: str, endings: Collection[str]) -> OpenedSource:
-    transport = PublicTransport(allow_private=settings.sources.web_allow_private)
+    transport = PublicTransport(allow_private=settings.ingestion.web_allow_private)
     client = WebClient(transport, MAX_BYTES, TIMEOUT_S, DELAY_S)
     opened = Site(address, client, endings, MAX_PAGES, MAX_DEPTH)
     folder = _folder(opened.scope.scheme, opened.scope.host, opened.scope.folder)

@@ -166,7 +166,7 @@ class Uploads:
             taken = coming.union(self.places.existing(names, job.category, job.audience))
             if clashes := [name for name in names if name in taken]:
                 raise NamesTakenError(clashes)
-        if self.places.size() > self.settings.uploads.quota_mb * MEGABYTE:
+        if self.places.size() > self.settings.ingestion.upload_quota_mb * MEGABYTE:
             raise NoRoomError
 
     def job(self, job_id: str) -> Job | None:
