@@ -1,9 +1,11 @@
 """Describe the API at /openapi.json, with examples and authentication; show it at /docs and /redoc without a CDN."""
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -14,8 +16,7 @@ from starlette.responses import HTMLResponse
 from app.http.errors import ERROR_REPLIES, ErrorReply, error_content
 from app.http.middleware.browser_security import page_policy
 from app.http.policy import ErrorForm, Policies
-from chains.blocking import SafetyReport
-from chains.state import Answer, Citation, Confidence, Metadata, Passage, RelatedDocument, Source
+from chains.state import Answer
 
 TAGS = [
     {"name": "Waypoint", "description": "Cited answers for the desk: camelCase, `[Title > Section]` markers."},
@@ -160,70 +161,8 @@ def _example(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Any:
     return {"string": "", "integer": 1, "number": 0.5, "boolean": True}.get(schema.get("type", ""), {})
 
 
-_TITLE, _DOC_ID, _URL = "GST Guide", "01_regulatory_gst", "https://example.org/gst"
 _RUN = "0b6d7c0e-3f0a-4c39-9a43-9c7a1c1f7f3e"
-
-ANSWER = Answer(
-    question="What is the GST rate on imports?",
-    answer="It is 9 % [GST Guide > Rate].",
-    outcome="answered",
-    citations=[
-        Citation(
-            raw="[GST Guide > Rate]",
-            number=1,
-            title=_TITLE,
-            section="Rate",
-            page=None,
-            doc_id=_DOC_ID,
-            matched=True,
-            source_urls=[_URL],
-            score=0.71,
-            start=10,
-            end=28,
-            quote="The rate of GST on imports into Singapore is 9 %.",
-            support=0.93,
-            attributed=False,
-            contradicted=False,
-        )
-    ],
-    sources=[Source(title=_TITLE, org="Customs", url=_URL, section="Rate", page=None)],
-    related_docs=[RelatedDocument(title=_TITLE, category="regulatory", doc_id=_DOC_ID, url=_URL)],
-    closest=[],
-    unsupported=[],
-    draft="",
-    confidence=Confidence(level="Low", score=0.71, reason="Only 1 source found", factors={"average_score": 0.71}),
-    documents=[
-        Passage(
-            content="## Rate\n\nThe rate of GST on imports into Singapore is 9 %.",
-            metadata={"doc_id": _DOC_ID, "title": _TITLE, "section": "Rate"},
-            score=0.71,
-        )
-    ],
-    metadata=Metadata(
-        query="What is the GST rate on imports?",
-        search_query="What is the GST rate on imports?",
-        chunks_retrieved=1,
-        chunks_used=1,
-        latency_ms=512.3,
-        timings_ms={
-            "reformulation": 0.3,
-            "retrieval": 8.1,
-            "context": 0.2,
-            "generation": 498.7,
-            "citations": 3.9,
-            "confidence": 0.1,
-        },
-        model="llama-3.1-8b-instant",
-        usage={"input_tokens": 412, "output_tokens": 14, "total_tokens": 426},
-        finish_reason="stop",
-        cache=None,
-        trace_id=_RUN,
-        safety=SafetyReport(
-            action="none", reason=None, redacted=[], injection=0.01, passages_dropped=0, links_removed=0
-        ),
-    ),
-)
-
+ANSWER: Answer = json.loads((Path(__file__).parent / "example.json").read_text(encoding="utf-8"))
 _RUN_METADATA = {"run_id": _RUN, "feedback_tokens": []}
 INVOKED = {"output": ANSWER, "metadata": _RUN_METADATA}
 BATCHED = {"output": [ANSWER], "metadata": {"run_ids": [_RUN], "responses": [_RUN_METADATA]}}

@@ -14,7 +14,7 @@ from app.observability.call_log import named
 from app.ports import Moderation
 from app.settings import Settings
 from app.wiring.certification import Certification
-from app.wiring.chain import confidence_strategy, reformulation_of, safe_text, safety_of, sections_of
+from app.wiring.chain import confidence_strategy, prompt_named, reformulation_of, safe_text, safety_of, sections_of
 from app.wiring.index import Index
 from app.wiring.llm import chat_model
 from app.wiring.models import current_retriever, remote_retriever, word_similarity
@@ -22,7 +22,6 @@ from app.wiring.scope import scope_gate
 from chains.callbacks import Deadline
 from chains.citations import CiteSources
 from chains.context import FormatContext
-from chains.errors import ConfigurationError
 from chains.history import HistoryWindow
 from chains.logs import get_logger
 from chains.pipeline import Reformulation, build_chain
@@ -140,7 +139,7 @@ class Answerer:
         history = HistoryWindow(HISTORY_TOKENS, tokens)
         model = self.model(model_id)
         held = partial(self.certification.held, same_chain=certified) if self.certification else None
-        try:
+        with prompt_named(prompt, settings.prompt.folder):
             return build_chain(
                 retriever=self.retriever,
                 model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
@@ -180,9 +179,6 @@ class Answerer:
                 timeout_s=settings.request_timeout_s,
                 clock=index.clock,
             )
-        except ConfigurationError as error:
-            msg = f"{prompt}.txt in PROMPTS_PATH={settings.prompt.folder}: {error}"
-            raise ConfigurationError(msg) from error
 
 
 def open_answerer(index: Index) -> Answerer:

@@ -1,14 +1,15 @@
 """Build the reformulation, the confidence and the safety checks of a chain from the settings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache, cached
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 
 import prompts
 from app import hooks
@@ -36,7 +37,7 @@ from chains.reformulation.translate import Foreign, HeldWord
 from chains.retrieval import HybridRetriever
 from chains.retrieval.passages import passage
 from chains.retrieval.retriever import Filters, filters_of, with_metadata
-from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
+from chains.safety import CheckQuestion, Moderate, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
 from chains.state import Passage, Retrieved
@@ -64,33 +65,34 @@ def reformulation_of(
     """
     if settings.retrieval.reformulation == "off":
         return verbatim
-    asked = condensing_model(model, settings, clock)
+    asked, folder = condensing_model(model, settings, clock), settings.prompt.folder
+    text, options = partial(prompts.load, folder=folder), {"timeout_s": settings.llm.rewriting_timeout_s}
     is_foreign = Foreign(is_english=_is_english, is_held=_held_in(index)) if index else None
-    rewriting = partial(_rewriting, asked, settings, clock) if asked else None
+    condense, translate = None, None
+    if asked:
+        with prompt_named("condense", folder):
+            condense = Condense(asked, prompt=text("condense"), clock=clock, **options)
+    if asked and is_foreign:
+        with prompt_named("translate", folder):
+            translate = Translate(asked, prompt=text("translate"), clock=clock, is_foreign=is_foreign, **options)
     return Reformulate(
         word_similarity(),
         find=_find_in(index) if index else None,
-        condense=rewriting(Condense, "condense") if rewriting else None,
+        condense=condense,
         always=settings.retrieval.reformulation == "always",
         is_foreign=is_foreign,
-        translate=rewriting(Translate, "translate", is_foreign=is_foreign) if rewriting and is_foreign else None,
-        text=partial(prompts.load, folder=settings.prompt.folder),
+        translate=translate,
+        text=text,
         clean=partial(clean, redact=redact_of(settings)) if settings.safety.enabled else None,
-        translations=prompts.translations(settings.prompt.folder),
+        translations=prompts.translations(folder),
     )
 
 
-Asks = TypeVar("Asks", bound=Condense)
-
-
-def _rewriting(
-    asked: Runnable[Any, BaseMessage], settings: Settings, clock: Clock, kind: type[Asks], name: str, **options: Any
-) -> Asks:
-    folder = settings.prompt.folder
+@contextmanager
+def prompt_named(name: str, folder: Path | None) -> Iterator[None]:
+    """Say in an error of the body which file of PROMPTS_PATH it is about."""
     try:
-        return kind(
-            asked, prompt=prompts.load(name, folder), timeout_s=settings.llm.rewriting_timeout_s, clock=clock, **options
-        )
+        yield
     except ConfigurationError as error:
         msg = f"{name}.txt in PROMPTS_PATH={folder}: {error}"
         raise ConfigurationError(msg) from error
@@ -109,11 +111,8 @@ def _held_in(index: "Callable[[], Passages]") -> HeldWord:
 
 
 def _find_in(index: "Callable[[], Passages]") -> FindFor:
-    def key(passages: "Passages", query: str, filters: Filters) -> Any:
-        return passages.version or object(), query, filters  # Without a version nothing can be remembered.
-
-    # A conversation asks for its earlier questions again in each turn.
-    @cached(LRUCache(MOST_REMEMBERED), key, Lock())
+    # A conversation asks for its earlier questions again in each turn. Without a version nothing can be remembered.
+    @cached(LRUCache(MOST_REMEMBERED), lambda passages, *asked: (passages.version or object(), *asked), Lock())
     def found(passages: "Passages", query: str, filters: Filters) -> Sequence[Passage]:
         search = HybridRetriever(store=passages, words=passages, is_word=_is_english)
         documents = search.find(query, **search.wanted(None, 0.0, filters), callbacks=None)
@@ -151,12 +150,12 @@ def confidence_strategy(
 
 def calibrated(settings: Settings) -> ConfidenceStrategy:
     """Rate by the probability that the answer is right."""
-    return CalibratedConfidence(load_model(settings.confidence.model, WORDS), _thresholds(settings))
+    return CalibratedConfidence(load_model(settings.confidence.model, WORDS), _thresholds(settings.confidence))
 
 
 def composite(settings: Settings) -> ConfidenceStrategy:
     """Rate by four factors."""
-    return CompositeConfidence(_thresholds(settings), top_k=settings.retrieval.top_k)
+    return CompositeConfidence(_thresholds(settings.confidence), top_k=settings.retrieval.top_k)
 
 
 def tiered(_settings: Settings) -> ConfidenceStrategy:
@@ -164,9 +163,8 @@ def tiered(_settings: Settings) -> ConfidenceStrategy:
     return score_confidence
 
 
-def _thresholds(settings: Settings) -> Thresholds:
-    bounds = (settings.confidence.low_threshold, settings.confidence.medium_threshold)
-    return Thresholds(*bounds, settings.confidence.high_threshold)
+def _thresholds(confidence: Any) -> Thresholds:
+    return Thresholds(confidence.low_threshold, confidence.medium_threshold, confidence.high_threshold)
 
 
 THRESHOLDS = RiskThresholds(guard=0.5, block=0.9)
@@ -193,18 +191,15 @@ def safety_of(settings: Settings, system: str, moderate: Moderate | None = None)
     """
     if not settings.safety.enabled:
         return None
-    text = partial(prompts.load, folder=settings.prompt.folder)
-    refusals: dict[Reason, str] = {"injection": text("blocked_injection"), "pii": text("blocked_pii")}
-    spoken = (text(name) for name in ("decline", "no_results", "ungrounded"))
-    scanner = scanner_of(settings)
+    text, scanner = partial(prompts.load, folder=settings.prompt.folder), scanner_of(settings)
     return Safety(
         question=CheckQuestion(
-            refusals=refusals,
+            refusals={"injection": text("blocked_injection"), "pii": text("blocked_pii")},
             block_pii=settings.safety.pii == "block",
             risk=scanner.question if scanner else None,
             thresholds=THRESHOLDS if settings.safety.injection == "block" else NEVER_BLOCKED,
         ),
-        prompt=SystemPrompt(system, allowed=spoken),
+        prompt=SystemPrompt(system, allowed=map(text, ("decline", "no_results", "ungrounded"))),
         guard=text("guard"),
         is_suspicious=scanner.is_suspicious if scanner else None,
         moderate=moderate,

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,7 +11,6 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
-from pydantic import SecretStr
 
 from app import hooks
 from app.settings import Settings
@@ -72,12 +72,7 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
     """Return the providers of LLM_PROVIDER and LLM_FALLBACK_BASE_URL."""
-    limiter = RateLimiter(
-        clock=clock,
-        requests=settings.llm.rpm,
-        tokens=settings.llm.tpm,
-        max_wait_s=QUEUE_S,
-    )
+    limiter = RateLimiter(clock=clock, requests=settings.llm.rpm, tokens=settings.llm.tpm, max_wait_s=QUEUE_S)
     first = _provider(settings, clock, first_model(settings), limiter, "language model")
     if not (settings.llm.fallback and settings.llm.fallback_base_url):
         return (first,)
@@ -110,42 +105,40 @@ def groq(settings: Settings) -> BaseChatModel:
     """Return the model at Groq."""
     from app.adapters.llm.groq import groq_model
 
-    key = settings.llm.api_key or SecretStr("")
-    return groq_model(api_key=key, base_url=settings.llm.base_url, **_options(settings))
+    return groq_model(**_options(settings))
 
 
 def openrouter(settings: Settings) -> BaseChatModel:
     """Return the model at OpenRouter."""
-    with hooks.from_extra("openai", "LLM_PROVIDER=openrouter"):
-        from app.adapters.llm.openai_compatible import openrouter_model
-
     key = settings.llm.openrouter_api_key or settings.llm.api_key
-    return openrouter_model(base_url=settings.llm.base_url, api_key=key, **_options(settings))
+    options = _options(settings) | {"api_key": key}
+    model: BaseChatModel = _adapter("LLM_PROVIDER=openrouter").openrouter_model(**options)
+    return model
 
 
 def openai_compatible(settings: Settings) -> BaseChatModel:
     """Return the model of a service that speaks OpenAI's protocol."""
-    with hooks.from_extra("openai", "a provider that speaks OpenAI's protocol"):
-        from app.adapters.llm.openai_compatible import openai_compatible_model
-
-    base_url = settings.llm.base_url or ""
-    return openai_compatible_model(base_url=base_url, api_key=settings.llm.api_key, **_options(settings))
+    adapter = _adapter("a provider that speaks OpenAI's protocol")
+    model: BaseChatModel = adapter.openai_compatible_model(**_options(settings))
+    return model
 
 
 def local_server(settings: Settings) -> BaseChatModel:
     """Return the model of a server on this machine; by default the first that it lists."""
-    with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
-        from app.adapters.llm.openai_compatible import local_model
-
     name = None if settings.llm.model == LISTED_MODEL else settings.llm.model
     options = _options(settings) | {"model": name}
-    return local_model(base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options)
+    model: BaseChatModel = _adapter(f"LLM_PROVIDER={settings.provider}").local_model(**options)
+    return model
+
+
+def _adapter(needed_for: str) -> Any:
+    with hooks.from_extra("openai", needed_for):
+        return import_module("app.adapters.llm.openai_compatible")
 
 
 def _options(settings: Settings) -> dict[str, Any]:
-    llm = settings.llm
-    options = {"model": llm.model, "temperature": llm.temperature, "max_tokens": llm.max_tokens}
-    return options | {"timeout_s": llm.timeout_s} | (llm.options or {})
+    names = ("base_url", "api_key", "model", "temperature", "max_tokens", "timeout_s")
+    return {name: getattr(settings.llm, name) for name in names} | (settings.llm.options or {})
 
 
 def unused_local_server(settings: Settings) -> str | None:

@@ -38,10 +38,7 @@ SERVICE_TIMEOUT_S, SERVICE_RETRIES = 30, 3
 INPUT_TYPE = "input_type"
 # The passages that a reranker is given, and how long it may take before the old order stands.
 RERANKED, RERANKER_TIMEOUT_S = 30, 5
-RERANKERS = {
-    "cross-encoder": "reranking.cross_encoder:cross_encoder",
-    "llm": "reranking.listwise:listwise",
-}
+RERANKERS = {"cross-encoder": "reranking.cross_encoder:cross_encoder", "llm": "reranking.listwise:listwise"}
 
 
 def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
@@ -168,26 +165,19 @@ def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Mode
     """Search by meaning and by words."""
     # The table is opened for the first word that no document holds.
     return HybridRetriever(
-        store=store,
-        words=words,
-        is_word=lambda word: word in word_similarity(),
-        fields=FieldIndex(store, cast("Documents", words)),
-        **_limits(settings),
-        **_threads(settings),
+        words=words, is_word=lambda word: word in word_similarity(), **_searching(settings, store, words)
     )
 
 
 def similarity(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
     """Search by meaning."""
-    fields = FieldIndex(store, cast("Documents", words))
-    return SimilarityRetriever(store=store, fields=fields, **_limits(settings), **_threads(settings))
+    return SimilarityRetriever(**_searching(settings, store, words))
 
 
 def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
     """Search by meaning, with less repetition."""
     options: dict[str, Any] = {"fetch_k": settings.retrieval.mmr_fetch_k, "weight": settings.retrieval.mmr_lambda}
-    fields = FieldIndex(store, cast("Documents", words))
-    return MmrRetriever(store=store, fields=fields, **options, **_limits(settings), **_threads(settings))
+    return MmrRetriever(**options, **_searching(settings, store, words))
 
 
 def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> ChunkRetriever:
@@ -198,15 +188,14 @@ def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: 
     return CompressionRetriever(retriever=found, model=model(), prompt=prompt, **_limits(settings))
 
 
-def _threads(settings: Settings) -> dict[str, Any]:
-    """Return where a search runs: a server does the work itself, and is asked as often as there are questions."""
-    return {"executor": None if settings.asks_a_server else half_of_the_cores("search")}
+def _searching(settings: Settings, store: ChunkStore, words: WordIndex) -> dict[str, Any]:
+    """Return what every search of the index has. A server does the work itself, for as many questions as there are."""
+    executor = None if settings.asks_a_server else half_of_the_cores("search")
+    fields = FieldIndex(store, cast("Documents", words))
+    return {"store": store, "fields": fields, "executor": executor, **_limits(settings)}
 
 
 def _limits(settings: Settings) -> dict[str, Any]:
     """Return the limits that every retriever has."""
-    return {
-        "top_k": settings.retrieval.top_k,
-        "threshold": settings.retrieval.threshold,
-        "link_hosts": settings.link_hosts,
-    }
+    retrieval = settings.retrieval
+    return {"top_k": retrieval.top_k, "threshold": retrieval.threshold, "link_hosts": settings.link_hosts}
