@@ -9,8 +9,9 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import Context, copy_context
+from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Literal, TypeVar, get_args
@@ -18,11 +19,14 @@ from uuid import UUID
 from weakref import finalize
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.runnables import RunnableConfig, ensure_config
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.config import merge_configs
 
 from chains.clock import Clock
 from chains.errors import DeadlineError
+from chains.logs import get_logger
+
+log = get_logger(__name__)
 
 Handler = TypeVar("Handler", bound=BaseCallbackHandler)
 
@@ -150,11 +154,6 @@ def left_s(callbacks: Any) -> float:
     return min((deadline.left_s() for deadline in handlers_of(callbacks, Deadline)), default=math.inf)
 
 
-def within(deadline: Deadline, config: RunnableConfig | None) -> RunnableConfig:
-    """Return the config with a deadline of its own beside the call's, for parts that keep one."""
-    return merge_configs(config or {}, {"callbacks": [deadline]})
-
-
 def check_time(callbacks: Any) -> float:
     """Return the seconds that are left.
 
@@ -222,6 +221,35 @@ def _worker_of(callbacks: Any) -> "Worker":
         finalize(deadline, deadline.worker.close)
         register(callbacks, deadline.worker.close)
     return deadline.worker
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Asks a Runnable within a time of its own beside the call's; its failure is logged as `event`, and gives None."""
+
+    runnable: Runnable[Any, Any]
+    timeout_s: float
+    clock: Clock
+    event: str
+
+    def invoke(self, given: Any, config: RunnableConfig | None) -> Any:
+        with self._limited(config) as (deadline, own):
+            return call_in_time([deadline], self.runnable.invoke, given, own)
+        return None
+
+    async def ainvoke(self, given: Any, config: RunnableConfig | None) -> Any:
+        with self._limited(config) as (deadline, own):
+            async with time_limit([deadline]):
+                return await self.runnable.ainvoke(given, own)
+        return None
+
+    @contextmanager
+    def _limited(self, config: RunnableConfig | None) -> Iterator[tuple[Deadline, RunnableConfig]]:
+        deadline = Deadline(self.timeout_s, self.clock)
+        try:
+            yield deadline, merge_configs(config or {}, {"callbacks": [deadline]})
+        except Exception as error:  # Anything may be handed in, and none of its errors may cost the answer.
+            log.warning(self.event, error=type(error).__name__)
 
 
 class Worker:

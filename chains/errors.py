@@ -2,10 +2,10 @@
 
 WaypointError
 ├── QuestionError            the question itself cannot be answered (empty, too long, no text)
-├── SafetyCheckError         the check of the question failed, so that nothing was searched
+├── SafetyCheckError         the check of the question failed, so that nothing was searched; a blocked one is answered
 ├── SessionError             the conversation cannot be read or kept at the moment
 ├── SessionNotFoundError     the caller has no such conversation
-├── ModerationError          the moderation service gave no verdict
+├── ModerationError          the moderation service gave no verdict; the question is answered without
 ├── ConfigurationError       a setting, a model file or an index does not fit; nothing works until it is fixed
 ├── IngestionError           a corpus, or a file of it, cannot be read
 ├── DeadlineError            the time that the question may take is used up
@@ -62,36 +62,26 @@ class WaypointError(Exception):
 
 
 class QuestionError(WaypointError):
-    """The question is empty, too long, or no text."""
-
     stage = "question"
     code = "QUESTION_ERROR"
 
 
 class SafetyCheckError(WaypointError):
-    """The check of the question failed, so that nothing was searched. A blocked question is an answer, and no error."""
-
     stage = "safety"
     code = "SAFETY_CHECK_ERROR"
 
 
 class ModerationError(WaypointError):
-    """No verdict on a question; it is answered without one."""
-
     stage = "safety"
     code = "MODERATION_ERROR"
 
 
 class SessionError(WaypointError):
-    """Conversations cannot be read or kept at the moment."""
-
     stage = "session"
     code = "SESSION_ERROR"
 
 
 class SessionNotFoundError(WaypointError):
-    """The caller has no such conversation."""
-
     stage = "session"
     code = "SESSION_NOT_FOUND"
 
@@ -100,47 +90,33 @@ class SessionNotFoundError(WaypointError):
 
 
 class ConfigurationError(WaypointError):
-    """A setting, a model file or an index does not fit the rest."""
-
     stage = "configuration"
     code = "CONFIGURATION_ERROR"
 
 
 class IngestionError(WaypointError):
-    """A corpus, or one of its files, cannot be read."""
-
     stage = "ingestion"
     code = "INGESTION_ERROR"
 
 
 class DeadlineError(WaypointError):
-    """The time that a question may take is used up."""
-
     code = "DEADLINE_ERROR"
 
 
 class RetrievalError(WaypointError):
-    """No passages could be retrieved."""
-
     stage = "retrieval"
     code = "RETRIEVAL_ERROR"
 
 
 class EmbeddingError(RetrievalError):
-    """A text could not be turned into a vector."""
-
     code = "EMBEDDING_ERROR"
 
 
 class VectorStoreError(RetrievalError):
-    """The vector store did not answer."""
-
     code = "VECTOR_STORE_ERROR"
 
 
 class IndexBusyError(VectorStoreError):
-    """Another ingestion is changing the index."""
-
     is_retryable = True
 
 

@@ -7,9 +7,8 @@ from operator import add
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from chains.blocking import Moderation, SafetyReport
 from chains.callbacks import record_of
-from chains.state import Citation, Metadata, Scored
+from chains.state import Citation, Metadata, Moderation, SafetyReport, Scored
 
 WITHHELD, LINKS_REMOVED = "withheld", "links_removed"
 """In a message's `response_metadata`: why the words are withheld; how many links, images and tags were taken out."""

@@ -12,15 +12,14 @@ from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
 from chains.generation import ChatModel, generate
-from chains.generation.reply import ReasoningFilter
 from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
 from chains.retrieval import Retrieve, Retriever
-from chains.rewriting import MessageFilter, Rewrite
+from chains.rewriting import Rewrite
 from chains.safety import Safety
 from chains.stage import QuickStep, SideBySide, Stage, stage, step_of
-from chains.state import Answer, Contextualised, Passage, Question, Redirect, Reformulated, Retrieved, Scored
+from chains.state import Answer, Passage, Question, Redirect, Reformulated, Retrieved, Scored
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
@@ -125,14 +124,9 @@ def build_chain(
         translations=translations,
         history=history,
         clock=timer,
-        with_reasoning=True,
         native_citations=native_citations,
     )
-    filters: list[Callable[[Contextualised], MessageFilter]] = []
-    if not getattr(model, "hides_reasoning", False):
-        filters.append(_reasoning)
-    if safety:
-        filters.append(safety.output_check)
+    filters = [safety.output_check] if safety else []
     answer: Runnable[Any, Any] = Rewrite(ask, cite, filters=filters, prompted=safety.fenced if safety else None)
 
     steps = [
@@ -144,13 +138,7 @@ def build_chain(
         stage("confidence", RunnablePassthrough.assign(confidence=step_of(RateAnswers(confidence)))),
     ]
     if safety:
-        screen = safety.screen
-        kept = {"documents": screen.kept, "nearest": screen.nearest_kept, "passages_dropped": screen.count_dropped}
-        if sections:
-            kept["siblings"] = screen.siblings_kept
-        steps.insert(
-            2, stage("screening", RunnablePassthrough.assign(**{name: QuickStep(keep) for name, keep in kept.items()}))
-        )
+        steps.insert(2, stage("screening", RunnablePassthrough.assign(screened=QuickStep(safety.screen)), unpack=True))
     if sections:
         steps.insert(2, stage("sections", siblings=sections))
     if scope:
@@ -175,7 +163,3 @@ def build_chain(
 
 def _history(state: Question) -> list[Any]:
     return state.get("history", [])
-
-
-def _reasoning(_: Contextualised) -> ReasoningFilter:
-    return ReasoningFilter()

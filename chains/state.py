@@ -1,13 +1,11 @@
 """The state of the pipeline: a Question goes in, each stage adds a field, an Answer comes out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import BaseMessage
 from pydantic import Field
 from typing_extensions import TypedDict
-
-from chains.blocking import ModerationVerdict, SafetyReport, SafetyVerdict
 
 Outcome = Literal[
     "answered",
@@ -134,6 +132,45 @@ class Confidence(TypedDict):
     parts: NotRequired[list[PartConfidence]]
 
 
+class SafetyVerdict(TypedDict):
+    """What is known of a question before it is searched for; `refusal` is what a blocked one is answered with.
+
+    `canary` are random words of this call, which stand in its prompt and in no answer.
+    """
+
+    action: Literal["none", "guarded", "blocked"]
+    reason: str | None
+    refusal: str | None
+    redacted: list[str]
+    injection: float
+    canary: str
+
+
+class Moderation(TypedDict):
+    """The moderator's verdict on the question."""
+
+    result: Annotated[Literal["allowed", "flagged", "failed"], Field(description="failed: no verdict in time.")]
+    categories: list[str]
+
+
+class ModerationVerdict(Moderation):
+    """What the moderator said, and what a flagged question is answered with."""
+
+    refusal: str | None
+
+
+class SafetyReport(TypedDict):
+    """What the checks of question, passages and answer found."""
+
+    action: Literal["none", "guarded", "blocked"]
+    reason: str | None
+    redacted: Annotated[list[str], Field(description="Kinds of personal data that were removed from the question.")]
+    injection: Annotated[float, Field(description="How likely the question is an attack, 0 to 1.")]
+    passages_dropped: int
+    links_removed: Annotated[int, Field(description="Links, images and tags that were removed from the answer.")]
+    moderation: NotRequired[Annotated[Moderation | None, Field(description="Null if no moderator was asked.")]]
+
+
 class Metadata(TypedDict):
     """Details of the run; times in milliseconds, usage in tokens."""
 
@@ -190,8 +227,8 @@ class AskedPart(TypedDict):
     query: str
 
 
-class Reformulated(TypedDict):
-    """What reformulation adds: the query to search for, and the redirect of what is not searched for.
+class Readings(TypedDict, total=False):
+    """What reformulation may find in a message.
 
     `parts` are the questions of a message that holds several. `translation` is the question in English, where it
     was asked in a language that the documents are not in: from there on it is read and answered in its place. `foreign`
@@ -199,24 +236,25 @@ class Reformulated(TypedDict):
     that were taken out of the translation.
     """
 
+    parts: list[AskedPart]
+    translation: str
+    translation_redacted: list[str]
+    foreign: bool
+
+
+class Reformulated(Readings):
+    """What reformulation adds: the query to search for, and the redirect of what is not searched for."""
+
     search_query: str
     scope: Redirect | None
-    parts: NotRequired[list[AskedPart]]
-    translation: NotRequired[str]
-    translation_redacted: NotRequired[list[str]]
-    foreign: NotRequired[bool]
 
 
-class Searching(Question):
+class Searching(Question, Readings):
     """Before stage 1. `scope` is None for a question that is searched for; `safety` is there where it is checked."""
 
     safety: NotRequired[SafetyVerdict]
     search_query: NotRequired[str]
     scope: NotRequired[Redirect | None]
-    parts: NotRequired[list[AskedPart]]
-    translation: NotRequired[str]
-    translation_redacted: NotRequired[list[str]]
-    foreign: NotRequired[bool]
 
 
 class SearchResult(TypedDict):
@@ -311,3 +349,19 @@ def passages_of(part: int, passages: Sequence[Passage]) -> list[tuple[int, Passa
     hits = [(hit, place) for place, one in enumerate(passages) for hit in one.get("hits", ()) if hit["part"] == part]
     hits.sort(key=lambda found: found[0]["rank"])
     return [(place, {**passages[place], "score": hit["score"]}) for hit, place in hits]
+
+
+def is_blocked(state: Mapping[str, Any]) -> bool:
+    """Return whether a safety check or the moderator blocked the question."""
+    return _blocked_text(state) is not None
+
+
+def refusal_of(state: Mapping[str, Any]) -> str | None:
+    """Return the reply to a question that is blocked or out of scope; None for others."""
+    blocked, redirect = _blocked_text(state), state.get("scope")
+    return blocked or (str(redirect["text"]) if redirect else None)
+
+
+def _blocked_text(state: Mapping[str, Any]) -> str | None:
+    verdicts = (state.get("safety"), state.get("moderation"))
+    return next((str(verdict["refusal"]) for verdict in verdicts if verdict and verdict["refusal"] is not None), None)

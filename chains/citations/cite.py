@@ -7,7 +7,6 @@ from functools import partial
 
 import prompts
 from chains.around.side_steps import side_step
-from chains.blocking import is_blocked
 from chains.citations.cited_sentences import (
     CheckedText,
     Sentence,
@@ -58,6 +57,7 @@ from chains.state import (
     Generated,
     Outcome,
     Passage,
+    is_blocked,
 )
 from chains.text.asking import gives_what_is_asked
 from prompts import Translations, translated

@@ -13,7 +13,6 @@ from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableCo
 from langchain_core.runnables.graph import Graph
 
 import prompts
-from chains.blocking import refusal_of
 from chains.callbacks import call_in_time, iterate_in_time, register, time_limit
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
@@ -23,7 +22,7 @@ from chains.generation.reply import ReasoningFilter, shown_part, without_reasoni
 from chains.history import HistoryWindow
 from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
 from chains.question import is_readable, readable
-from chains.state import AskedPart, Context, Contextualised, passages_of
+from chains.state import AskedPart, Context, Contextualised, passages_of, refusal_of
 from chains.text.letters import one_line
 from prompts import Translations, translated
 
@@ -38,7 +37,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     """Asks `prompt | model`, or answers without the model where there is nothing to answer from.
 
     The model is called as a step of the caller's own run, and its chunks are handed on in pieces. A model that does
-    not keep the deadline of a call by itself is held to it.
+    not keep the deadline of a call by itself is held to it. What a model thinks aloud is in no message. Texts that are
+    not given are the packaged ones.
 
     Args:
         model: any chat model of LangChain.
@@ -46,14 +46,12 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             whole prompt with `{context}` and `{question}`. What is filled in is not read as a template.
         variables: of a whole prompt, each by the name of ours that fills it.
         reminder: what stands behind the question in its message: small models follow the last words best.
-        parts: what stands there instead behind a message with several questions, with `{count}` and `{questions}`; by
-            default the packaged text.
+        parts: what stands there instead behind a message with several questions, with `{count}` and `{questions}`.
         no_results: the answer where nothing was retrieved; a blocked or declined question gets its own refusal.
         unread: the answer to a question that is not English, for a model that reads nothing else; None asks it.
         translations: of these texts, for a question with a `language`.
         history: what of the conversation stands between them.
         clock: times the pieces of a stream.
-        with_reasoning: keeps what the model thinks aloud in the message, for a chain that takes it out itself.
         native_citations: attaches the passages as documents that the model cites by itself; the message is then text
             with the numbers of what it cites.
 
@@ -65,26 +63,26 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         self,
         model: ChatModel,
         *,
-        system: str | ChatPromptTemplate,
-        no_results: str,
+        system: str | ChatPromptTemplate | None = None,
         variables: Mapping[str, str] | None = None,
-        reminder: str = "",
+        no_results: str | None = None,
+        reminder: str | None = None,
         parts: str | None = None,
         unread: str | None = None,
         translations: Translations | None = None,
         history: HistoryWindow | None = None,
         clock: Clock | None = None,
-        with_reasoning: bool = True,
         native_citations: bool = False,
     ) -> None:
-        self._with_reasoning = with_reasoning
+        self._hides_reasoning = getattr(model, "hides_reasoning", False)
         self._make_block = citable(model) if native_citations else None
         self._variables = {name: name for name in VARIABLES} | dict(variables or {})
-        self.prompt = _prompt(system, reminder, self._variables)
-        self._reminder = reminder
+        own = "" if system else prompts.load("reminder")
+        self._reminder = own if reminder is None else reminder
+        self.prompt = _prompt(prompts.load("system") if system is None else system, self._reminder, self._variables)
         self._parts = prompts.load("parts") if parts is None else parts
         self.model = model
-        self._no_results = no_results
+        self._no_results = prompts.load("no_results") if no_results is None else no_results
         self._unread = unread
         self._translations = prompts.translations() if translations is None else translations
         self._history = history or HistoryWindow()
@@ -115,7 +113,10 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     def _whole(self, state: Contextualised, message: BaseMessage) -> BaseMessage:
         if markers := self._markers(state):
             message = message.model_copy(update={"content": markers.feed(message) + markers.flush()})
-        return message if self._with_reasoning else without_reasoning(message)
+        return message if self._hides_reasoning else without_reasoning(message)
+
+    def _reading(self, state: Contextualised) -> "_Reading":
+        return _Reading(self._markers(state), None if self._hides_reasoning else ReasoningFilter())
 
     def _markers(self, state: Contextualised) -> NativeMarkers | None:
         return NativeMarkers(_context(state)["passages"]) if self._make_block else None
@@ -129,7 +130,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         chunks: Any = self.model.stream(self._filled(input), config)
         register(_callbacks(config), chunks.close)
         in_time = chunks if self._keeps_deadline else iterate_in_time(_callbacks(config), chunks)
-        reading = _Reading(self._markers(input), None if self._with_reasoning else ReasoningFilter())
+        reading = self._reading(input)
         for piece in pieces(in_time, self._clock.now):
             yield reading.feed(joined(piece))
         yield from reading.flush()
@@ -141,7 +142,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             yield canned
             return
         chunks = self.model.astream(self._filled(input), config)
-        reading = _Reading(self._markers(input), None if self._with_reasoning else ReasoningFilter())
+        reading = self._reading(input)
         async for piece in apieces(chunks, _callbacks(config), self._limit(config)):
             yield reading.feed(joined(piece))
         for rest in reading.flush():
@@ -190,37 +191,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         return AIMessage(reply, response_metadata={UNSURE: True} if is_unread else {})
 
 
-def generate(
-    model: ChatModel,
-    *,
-    system: str | ChatPromptTemplate | None = None,
-    variables: Mapping[str, str] | None = None,
-    no_results: str | None = None,
-    reminder: str | None = None,
-    parts: str | None = None,
-    unread: str | None = None,
-    translations: Translations | None = None,
-    history: HistoryWindow | None = None,
-    clock: Clock | None = None,
-    with_reasoning: bool = False,
-    native_citations: bool = False,
-) -> Generate:
-    """Return the step of stage 3, with the packaged texts where none are given."""
-    own = "" if system else prompts.load("reminder")
-    return Generate(
-        model,
-        system=prompts.load("system") if system is None else system,
-        variables=variables,
-        reminder=own if reminder is None else reminder,
-        parts=parts,
-        no_results=prompts.load("no_results") if no_results is None else no_results,
-        unread=unread,
-        translations=translations,
-        history=history,
-        clock=clock,
-        with_reasoning=with_reasoning,
-        native_citations=native_citations,
-    )
+generate = Generate
+"""Return the step of stage 3."""
 
 
 class _Reading:

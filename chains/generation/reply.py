@@ -50,9 +50,6 @@ class ReasoningFilter:
         rest, self._held = self._passed(self._held), ""
         return rest
 
-    def findings(self) -> dict[str, Any]:
-        return {}
-
     def _passed(self, text: str) -> str:
         """Return the text, without the blanks behind a thought; nothing of a thought."""
         if self._thinking:

@@ -1,9 +1,7 @@
 """Ask a language model to make a follow-up stand alone, and check its reply."""
 
 from collections.abc import Sequence
-from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import BaseMessage
@@ -11,16 +9,13 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
 
 import prompts
-from chains.callbacks import Deadline, call_in_time, time_limit, within
+from chains.callbacks import Limited
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.history import Turn, without_markers
-from chains.logs import get_logger
 from chains.reformulation.terms import terms
 from chains.text.letters import escape_tag, one_line
 from chains.text.words import plain_words
-
-log = get_logger(__name__)
 
 # What the model is shown of the conversation; older turns, and what comes late in a long answer, say little.
 MOST_TURNS = 8
@@ -54,7 +49,7 @@ class Condense:
         timeout_s: float = 3,
         clock: Clock | None = None,
     ) -> None:
-        self._model, self._timeout_s, self._clock = model, timeout_s, clock or SystemClock()
+        self._model = Limited(model, timeout_s, clock or SystemClock(), "reformulation_failed")
         instructions = prompts.load("condense") if prompt is None else prompt
         try:
             self._prompt = ChatPromptTemplate([("system", instructions), ("human", self._asked)])
@@ -67,18 +62,11 @@ class Condense:
 
     def invoke(self, question: str, turns: Sequence[Turn], config: RunnableConfig | None = None) -> str | None:
         """Return the question that stands alone; None where the model gave none in time."""
-        deadline, reply = Deadline(self._timeout_s, self._clock), None
-        with _failures_logged():
-            messages, own = self._messages(question, turns), within(deadline, config)
-            reply = call_in_time([deadline], self._model.invoke, messages, own)
+        reply = self._model.invoke(self._messages(question, turns), config)
         return self.usable(reply.text, question, turns) if reply else None
 
     async def ainvoke(self, question: str, turns: Sequence[Turn], config: RunnableConfig | None = None) -> str | None:
-        """Return the same without blocking the event loop."""
-        deadline, reply = Deadline(self._timeout_s, self._clock), None
-        with _failures_logged():
-            async with time_limit([deadline]):
-                reply = await self._model.ainvoke(self._messages(question, turns), within(deadline, config))
+        reply = await self._model.ainvoke(self._messages(question, turns), config)
         return self.usable(reply.text, question, turns) if reply else None
 
     def _messages(self, question: str, turns: Sequence[Turn]) -> list[BaseMessage]:
@@ -108,11 +96,3 @@ def question_in(reply: str) -> str | None:
 def _shown(turn: Turn) -> str:
     text = without_markers(turn.text) if turn.role == "assistant" else turn.text
     return escape_tag(one_line(text[:TURN_CHARACTERS]), "conversation")
-
-
-@contextmanager
-def _failures_logged() -> Any:
-    try:
-        yield
-    except Exception as error:  # Any model may be handed in, and none of its errors may cost the answer.
-        log.warning("reformulation_failed", error=type(error).__name__)

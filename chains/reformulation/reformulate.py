@@ -8,7 +8,6 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 
 import prompts
-from chains.blocking import is_blocked
 from chains.history import Turn, turns_of
 from chains.ports import Redacted, WordSimilarity
 from chains.question import QUESTION_MAX_CHARACTERS, question_of
@@ -17,7 +16,7 @@ from chains.reformulation.splitting import Part, split_questions
 from chains.reformulation.standalone import completed, first_pronoun, has_gap, lacks_subject, leaning, standalone
 from chains.reformulation.terms import small_talk
 from chains.reformulation.translate import Foreign, Translate
-from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Passage, Question, Redirect, Reformulated
+from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Passage, Question, Redirect, Reformulated, is_blocked
 from prompts import Translations, translated
 
 FindFor = Callable[[RunnableConfig | None, str], Sequence[Passage]]

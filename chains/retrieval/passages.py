@@ -12,7 +12,6 @@ from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec, get_unique_config_specs
 
-from chains.blocking import refusal_of
 from chains.callbacks import call_in_time, time_limit
 from chains.documents.versions import in_force_first, is_in_force
 from chains.errors import ConfigurationError
@@ -20,7 +19,7 @@ from chains.question import check_limits, query_of
 from chains.retrieval.filters import conditions_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, ChunkRetriever, Filters, filters_of
-from chains.state import Hit, Passage, Searching, SearchResult
+from chains.state import Hit, Passage, Searching, SearchResult, refusal_of
 from chains.text.tokens import INFLECTED_WEIGHT, tokens
 
 # Where retrievers write a similarity, ours first; the first number counts.
@@ -53,7 +52,7 @@ Retriever = Runnable[str, list[Document]] | Callable[[str], list[Document]] | Ca
 """Any retriever of LangChain, another Runnable, or a function, also an async one, from a question to documents."""
 
 
-class Search(Runnable[Searching, list[Passage]]):
+class Search(Runnable[Searching, Any]):
     """Asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
 
     The parts of a message with several questions are searched for side by side, and the message as a whole, which
@@ -82,7 +81,7 @@ class Search(Runnable[Searching, list[Passage]]):
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         return self.retriever.get_graph(config)
 
-    def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
+    def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         if refusal_of(input):
             return []
         own, queries = ensure_config(config), _queries(input)
@@ -90,7 +89,7 @@ class Search(Runnable[Searching, list[Passage]]):
         found = search() if self._keeps_deadline else call_in_time(own.get("callbacks"), search)
         return self._passages(found, input, own)
 
-    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
+    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         if refusal_of(input):
             return []
         own, queries = ensure_config(config), _queries(input)
@@ -115,7 +114,7 @@ class Search(Runnable[Searching, list[Passage]]):
         return {name: value for name, value in limits.items() if name in known and value is not None}
 
 
-class Retrieve(Runnable[Searching, SearchResult]):
+class Retrieve(Search):
     """Asks `retriever` as `Search` does, and once more without a threshold where nothing reaches it.
 
     What is below the threshold answers nothing, unless it holds all words of the question, two at least, and that gave
@@ -123,27 +122,18 @@ class Retrieve(Runnable[Searching, SearchResult]):
     """
 
     def __init__(self, retriever: Retriever, names: Mapping[str, str] | None = None) -> None:
-        self._search = Search(retriever, names)
-        self._threshold = getattr(self._search.retriever, "threshold", None)
-
-    @property
-    def config_specs(self) -> list[ConfigurableFieldSpec]:
-        return self._search.config_specs
-
-    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        return self._search.get_graph(config)
+        super().__init__(retriever, names)
+        self._threshold = getattr(self.retriever, "threshold", None)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> SearchResult:
-        """Return the passages, best first, or the nearest below the threshold."""
-        documents = self._search.invoke(input, config)
+        documents = super().invoke(input, config)
         below = self._below(input, documents)
-        return self._result(input, documents, self._search.invoke(below, config) if below else [])
+        return self._result(input, documents, super().invoke(below, config) if below else [])
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> SearchResult:
-        """Return the passages, best first, or the nearest below the threshold."""
-        documents = await self._search.ainvoke(input, config)
+        documents = await super().ainvoke(input, config)
         below = self._below(input, documents)
-        return self._result(input, documents, await self._search.ainvoke(below, config) if below else [])
+        return self._result(input, documents, await super().ainvoke(below, config) if below else [])
 
     def _result(self, state: Searching, found: list[Passage], nearest: list[Passage]) -> SearchResult:
         wanted = {word.key for word in tokens(query_of(state)) if word.weight >= INFLECTED_WEIGHT} if nearest else set()

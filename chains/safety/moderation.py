@@ -1,20 +1,15 @@
 """Ask a moderator whether a question may be answered; without a verdict it is."""
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
-from chains.blocking import ModerationVerdict, is_blocked
-from chains.callbacks import Deadline, call_in_time, time_limit, within
+from chains.callbacks import Limited
 from chains.clock import Clock, SystemClock
-from chains.logs import get_logger
 from chains.ports import SELF_HARM, ModerationResult, Moderator
-from chains.state import SMALL_TALK, Searching
-
-log = get_logger(__name__)
+from chains.state import SMALL_TALK, ModerationVerdict, Searching, is_blocked
 
 Harm = Literal["moderation", "self_harm"]
 
@@ -41,38 +36,25 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
         timeout_s: float = 10,
         clock: Clock | None = None,
     ) -> None:
-        self._moderator = moderator
+        self._ask = Limited(moderator, timeout_s, clock or SystemClock(), "moderation_failed")
         self._refusals = refusals
         self._ignored = frozenset(ignored)
-        self._timeout_s = timeout_s
-        self._clock = clock or SystemClock()
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        return self._moderator.get_graph(config)
+        return self._ask.runnable.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationVerdict | None:
         """Return the verdict; None for a question that is not sent."""
         if _is_settled(input):
             return None
-        deadline, result = self._deadline(), None
-        with _failures_logged():
-            ask, own = self._moderator.invoke, within(deadline, config)
-            result = call_in_time([deadline], ask, input["question"], own)
-        return self._verdict(result)
+        return self._verdict(self._ask.invoke(input["question"], config))
 
     async def ainvoke(
         self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any
     ) -> ModerationVerdict | None:
         if _is_settled(input):
             return None
-        deadline, result = self._deadline(), None
-        with _failures_logged():
-            async with time_limit([deadline]):
-                result = await self._moderator.ainvoke(input["question"], within(deadline, config))
-        return self._verdict(result)
-
-    def _deadline(self) -> Deadline:
-        return Deadline(self._timeout_s, self._clock)
+        return self._verdict(await self._ask.ainvoke(input["question"], config))
 
     def _verdict(self, result: ModerationResult | None) -> ModerationVerdict:
         if result is None:
@@ -88,11 +70,3 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
 def _is_settled(state: Searching) -> bool:
     redirect = state.get("scope")
     return is_blocked(state) or (redirect is not None and redirect["intent"] == SMALL_TALK)
-
-
-@contextmanager
-def _failures_logged() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # Any moderator may be handed in, and none of its errors may cost the answer.
-        log.warning("moderation_failed", error=type(error).__name__)

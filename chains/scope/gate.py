@@ -17,10 +17,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 from numpy.typing import NDArray
 
-from chains.blocking import is_blocked
 from chains.question import is_readable, query_of, question_of
 from chains.scope.file import ScopeFile
-from chains.state import SMALL_TALK, Redirect, Searching
+from chains.state import SMALL_TALK, Redirect, Searching, is_blocked
 
 # Chosen by leaving out one example at a time; values between a half and the double change little.
 GAMMA = 3.0
@@ -73,27 +72,15 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
         Raises:
             QuestionError: the question is empty, too long, or no text.
         """
-        if is_blocked(input):
-            return None
-        if settled := _settled(input):
-            return settled
-        if not is_readable(input):
-            return input.get("scope")
-        language = input.get("language")
-        judged = [self._judge(self._embeddings.embed_query(text), language) for text in _judged(input)]
-        return _first_if_all(judged) or input.get("scope")
+        return self._redirect(input, [self._embeddings.embed_query(text) for text in _judged(input)])
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        """Return the same without blocking the event loop."""
-        if is_blocked(input):
+        return self._redirect(input, [await self._embeddings.aembed_query(text) for text in _judged(input)])
+
+    def _redirect(self, state: Searching, vectors: Sequence[Sequence[float]]) -> Redirect | None:
+        if is_blocked(state):
             return None
-        if settled := _settled(input):
-            return settled
-        if not is_readable(input):
-            return input.get("scope")
-        language = input.get("language")
-        judged = [self._judge(await self._embeddings.aembed_query(text), language) for text in _judged(input)]
-        return _first_if_all(judged) or input.get("scope")
+        return _first_if_all([self._judge(one, state.get("language")) for one in vectors]) or state.get("scope")
 
     def leave_one_out(self) -> list[HeldOut]:
         """Return what the others make of each example, in the order of the file."""
@@ -179,18 +166,16 @@ class CurrentScope(Runnable[Searching, Redirect | None]):
         return is_held is not None and any(is_held(code, config) for code in _CODE.findall(question_of(state)))
 
 
-def _settled(state: Searching) -> Redirect | None:
-    """Return the redirect of small talk, which no list of examples knows better."""
-    redirect = state.get("scope")
-    return redirect if redirect and redirect["intent"] == SMALL_TALK else None
-
-
 def _judged(state: Searching) -> list[str]:
     """Return the words to judge: the user's own, or where reformulation put others in their place, those.
 
+    None of small talk, which no list of examples knows better, nor of what is blocked or cannot be read.
     "And for Thailand?" says nothing by itself; "Where is it now?" does, whatever it is about. A message with several
     questions is declined where each of them is.
     """
+    redirect = state.get("scope")
+    if is_blocked(state) or (redirect and redirect["intent"] == SMALL_TALK) or not is_readable(state):
+        return []
     if parts := state.get("parts"):
         return [part["query"] for part in parts]
     question, query = question_of(state), query_of(state)

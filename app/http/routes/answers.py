@@ -28,13 +28,22 @@ from app.http.questions import (
 )
 from app.http.routes.health import PROBE, Health, health_of
 from chains.around.conversations import owner_of
-from chains.blocking import Moderation, SafetyReport
 from chains.documents.naming import place_in
 from chains.documents.source_urls import source_urls
 from chains.logs import masked
 from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question
 from chains.retrieval.filters import QuestionFilters
-from chains.state import Answer, Citation, ClosestPassage, Confidence, Metadata, RelatedDocument, Source
+from chains.state import (
+    Answer,
+    Citation,
+    ClosestPassage,
+    Confidence,
+    Metadata,
+    Moderation,
+    RelatedDocument,
+    SafetyReport,
+    Source,
+)
 
 _Value = TypeVar("_Value")
 _CamelKeys = Annotated[
