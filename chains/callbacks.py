@@ -145,7 +145,6 @@ class Deadline(BaseCallbackHandler):
         self._end = clock.now() + seconds
 
     def left_s(self) -> float:
-        """Return the seconds that are left, 0 or more."""
         return max(0.0, self._end - self._clock.now())
 
 

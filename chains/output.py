@@ -58,7 +58,6 @@ class AnswerOutput(Runnable[Scored, Answer]):
     def transform(
         self, input: Iterator[Scored], config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Answer]:
-        """Yield the fields of the answer as they come, and the metadata at the end."""
         state, opening = AddableDict(), _Opening(self._passages_first)
         for part in input:
             state += AddableDict(part)
@@ -69,7 +68,6 @@ class AnswerOutput(Runnable[Scored, Answer]):
     async def atransform(
         self, input: AsyncIterator[Scored], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Answer]:
-        """Yield the fields of the answer as they come, and the metadata at the end."""
         state, opening = AddableDict(), _Opening(self._passages_first)
         async for part in input:
             state += AddableDict(part)

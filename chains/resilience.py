@@ -58,7 +58,6 @@ def retrying(policy: RetryPolicy, clock: Clock, left_s: Callable[[], float], cou
 
 
 def aretrying(policy: RetryPolicy, clock: Clock, left_s: Callable[[], float], counter: RetryCounter) -> AsyncRetrying:
-    """Return the same loop for calls that await."""
     return AsyncRetrying(sleep=clock.asleep, before=counter.note, **_rules(policy, left_s))
 
 
@@ -131,7 +130,6 @@ class CircuitBreaker:
                 self._on_trial = False
 
     def _admit(self) -> bool:
-        """Return whether the call is a trial."""
         with self._lock:
             if self.state == "open" and self._clock.now() - self._opened_at > self._reset_s:
                 self.state, self._successes = "half-open", 0

@@ -106,7 +106,6 @@ class Rewrite(Runnable[Contextualised, Record]):
     async def astream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Record]:
-        """Yield the text as it comes, or as its sentences are checked, and then the message."""
         text = self._text(input, streamed=True)
         async for piece in self._answer.astream(self._prompted(input), config):
             for record in text.feed(piece):

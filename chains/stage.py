@@ -56,12 +56,10 @@ class Stage(RunnableAssign):
         return graph
 
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
-        """Return the state with the stage's fields."""
         state = self._checked(input, kwargs)
         return {**state, **self._call_with_config(_of(self._fields, state), _recorded(state), config)}
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
-        """Return the state with the stage's fields."""
         state = self._checked(input, kwargs)
         return {**state, **await self._acall_with_config(_of(self._afields, state), _recorded(state), config)}
 
@@ -78,7 +76,6 @@ class Stage(RunnableAssign):
     async def atransform(
         self, input: AsyncIterator[State], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[State]:
-        """Yield the parts of the state as they come, then those of the stage's fields."""
         state = AddableDict()
         async for given in input:
             part = self._checked(given, {} if state else kwargs)
@@ -247,11 +244,9 @@ class FunctionStep(Runnable[State, Any]):
         self.name = getattr(function, "__name__", type(function).__name__)
 
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the value."""
         return self._function(input, config) if self._takes_config else self._function(input)
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the value without blocking the event loop."""
         return await run_in_executor(config, self.invoke, input, config)
 
 
@@ -259,7 +254,6 @@ class QuickStep(FunctionStep):
     """A function that takes no longer than the way to a thread and back."""
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the value."""
         return self.invoke(input, config)
 
 

@@ -35,8 +35,9 @@ from chains.reformulation import Condense, Reformulate, Translate, verbatim
 from chains.reformulation.reformulate import FindFor
 from chains.reformulation.translate import Foreign, HeldWord
 from chains.retrieval import HybridRetriever
+from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.passages import passage
-from chains.retrieval.retriever import Filters, filters_of, with_metadata
+from chains.retrieval.retriever import with_metadata
 from chains.safety import CheckQuestion, Moderate, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks

@@ -14,7 +14,7 @@ from app.wiring.sample import sample_corpus
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, real_path
 from chains.regular_files import read_text
-from chains.retrieval.retriever import filters_of
+from chains.retrieval.filters import filters_of
 from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
 from chains.state import Redirect, Searching
 

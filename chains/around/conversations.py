@@ -64,7 +64,6 @@ class WithConversations(Around):
         self._shortest_anonymous = shortest_anonymous
 
     def before(self, question: Any, config: RunnableConfig | None) -> Any:
-        """Return the question without its session."""
         return _without_session(question)
 
     async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
@@ -80,7 +79,6 @@ class WithConversations(Around):
         await self._keep(call.question, call.config, merge(parts))
 
     async def _continued(self, question: Any, config: RunnableConfig | None) -> Any:
-        """Return the question with the turns of its session."""
         session_id, owner = self._session_of(question, config)
         if session_id is None:
             return _without_session(question)

@@ -47,7 +47,6 @@ class Around(Runnable[Any, Any]):
         self.bound = bound
 
     def before(self, question: Any, config: RunnableConfig | None) -> Any:
-        """Return the question that the chain gets."""
         return question
 
     def shown(self, part: Any, config: RunnableConfig | None) -> Any:
@@ -59,7 +58,6 @@ class Around(Runnable[Any, Any]):
             yield self.shown(part, call.config)
 
     async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
-        """Yield the parts of the answer without blocking the event loop."""
         async for part in call.aask(self.before(call.question, call.config)):
             yield self.shown(part, call.config)
 

@@ -78,7 +78,6 @@ class _Lookup(NamedTuple):
     began: float
 
     def elapsed_ms(self) -> float:
-        """Return the milliseconds since the question was asked."""
         return round(1000 * (self.clock.now() - self.began), 3)
 
 
@@ -116,7 +115,6 @@ class CachedAnswers(Around):
         self._under_way: SingleFlight[Answer] = SingleFlight()
 
     def parts(self, call: Invocation) -> Iterator[Any]:
-        """Yield the parts of the answer."""
         lookup = self._lookup(call)
         if lookup is None:
             yield from call.ask(call.question)
@@ -134,7 +132,6 @@ class CachedAnswers(Around):
             self._cache.set(lookup.key, answer, ttl_s=ttl_s)
 
     async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
-        """Yield the parts of the answer."""
         lookup = await run_in_executor(None, self._lookup, call)  # The version may be read from a database.
         if lookup is None:
             async for part in call.aask(call.question):
@@ -174,7 +171,6 @@ class CachedAnswers(Around):
             yield parts, is_own
 
     async def _answer(self, lookup: _Lookup, call: Invocation) -> AsyncGenerator[Answer]:
-        """Yield the answer's parts, then keep the answer."""
         parts = []
         async for part in call.aask(call.question):
             parts.append(part)

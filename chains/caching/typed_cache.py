@@ -143,11 +143,9 @@ class TypedCache(Generic[Value]):
             self.stats.add(self.level, "errors")
 
     async def aget(self, key: str) -> Value | None:
-        """Return the same without blocking the event loop."""
         return self.get(key) if self.store.is_quick else await run_in_executor(None, self.get, key)
 
     async def aset(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
-        """Do the same without blocking the event loop."""
         if self.store.is_quick:
             self.set(key, value, ttl_s=ttl_s)
         else:

@@ -33,7 +33,7 @@ from chains.citations.references import (
     read_references,
     reference_to,
 )
-from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
+from chains.citations.sources import cited_sources, related_documents, sources_of
 from chains.citations.titles import Reference
 from chains.citations.verification import (
     LEAST_SUPPORT,
@@ -43,6 +43,7 @@ from chains.citations.verification import (
     turns_in_circles,
     verify,
 )
+from chains.documents.source_urls import source_urls
 from chains.metadata import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
 from chains.rewriting import TextFilter, rewrite
@@ -144,7 +145,6 @@ class CiteSources:
         return CheckedText(bool(standing), found.unsupported, self._leads(found), citations)
 
     def __call__(self, state: Generated) -> CitationResult:
-        """Return the citations, sources and related documents of an answer, and the outcome."""
         shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)
         raw = str(state["message"].text)
         if is_unsure := bool(state["message"].response_metadata.get(UNSURE)):
@@ -263,7 +263,6 @@ class CiteSources:
         return CitedText(_numbered(citations, self.style, {}), unmarked, unsupported, _leads(sentences, stands, asked))
 
     def _standing(self, citations: Sequence[Citation]) -> list[Citation]:
-        """Return the citations that an answer can stand on."""
         return [one for one in citations if self.markers_suffice or _is_supported(one)]
 
     def _leads(self, found: CitedText) -> bool | None:
@@ -330,7 +329,7 @@ def _citation(raw: str, start: int, verified: Verified, reference: Reference) ->
         page=metadata.get("page"),
         doc_id=metadata.get("doc_id"),
         matched=matched,
-        source_urls=external_urls(metadata) if matched else [],
+        source_urls=source_urls(metadata.get("source_urls")) if matched else [],
         score=passage["score"] if passage else 0.0,
         start=start,
         end=start + len(raw),

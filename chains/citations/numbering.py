@@ -49,7 +49,6 @@ class NumberedMarkers:
         return [passage for place in self._places if (passage := self._shown[place])]
 
     def feed(self, piece: str) -> str:
-        """Take the next piece of the answer, and return what can be shown."""
         return "".join(self._written(piece, final=False))
 
     def flush(self) -> str:
@@ -145,7 +144,6 @@ class TitledMarkers(NumberedMarkers):
         self._titles = MarkerBuffer()
 
     def feed(self, piece: str) -> str:
-        """Take the next piece of the answer, and return what can be shown."""
         return self._titles.feed(super().feed(piece))
 
     def flush(self) -> str:

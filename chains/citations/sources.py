@@ -1,7 +1,6 @@
 """List the external sources and the related documents of an answer, and its citations in markdown."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -9,11 +8,6 @@ from chains.documents.audience import category_of
 from chains.documents.naming import place_name
 from chains.documents.source_urls import source_urls
 from chains.state import Citation, Passage, RelatedDocument, Source
-
-
-def external_urls(metadata: dict[str, Any]) -> list[str]:
-    """Return the links of a chunk's `source_urls`, in order, each once."""
-    return source_urls(metadata.get("source_urls"))
 
 
 class CitationMetadata(TypedDict):
@@ -32,7 +26,7 @@ def citation_metadata(passages: Sequence[Passage]) -> list[CitationMetadata]:
         CitationMetadata(
             title=str(passage["metadata"].get("title") or ""),
             section=passage["metadata"].get("section") or None,
-            source_urls=external_urls(passage["metadata"]),
+            source_urls=source_urls(passage["metadata"].get("source_urls")),
             doc_id=passage["metadata"].get("doc_id"),
             score=passage["score"],
         )
@@ -72,7 +66,7 @@ def related_documents(passages: Sequence[Passage]) -> list[RelatedDocument]:
     for passage in passages:
         metadata = passage["metadata"]
         key = str(metadata.get("doc_id") or metadata.get("title"))
-        urls = external_urls(metadata)
+        urls = source_urls(metadata.get("source_urls"))
         related = RelatedDocument(
             title=str(metadata.get("title") or ""),
             category=category_of([metadata.get("category")]) or metadata.get("category"),

@@ -61,12 +61,10 @@ class UndegradedCache(BaseCache):
         return await self._cache.alookup(prompt, llm_string)
 
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Keep the answer, unless it is degraded."""
         if not _degraded(return_val):
             self._cache.update(prompt, llm_string, return_val)
 
     async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Keep the answer, unless it is degraded."""
         if not _degraded(return_val):
             await self._cache.aupdate(prompt, llm_string, return_val)
 

@@ -105,7 +105,6 @@ class Provider:
                 yield self._broken_off(request, words, error)
 
     async def astream(self, request: Request) -> AsyncChunks:
-        """Yield the answer's chunks; a failure after the first words ends them with a chunk that reports it."""
         opened: tuple[Any, Any] = await aretrying(*self._rules(request))(self._aopen, request)
         (head, rest), words = opened, 0
         async with aclosing(rest):
@@ -150,7 +149,6 @@ class Provider:
         return head, chunks
 
     async def _aopen(self, request: Request) -> tuple[list[ChatGenerationChunk], AsyncChunks]:
-        """Return the chunks up to the first words, and the rest of the stream."""
         chunks, head = self._astream(request), []
         async for chunk in chunks:
             head.append(chunk)

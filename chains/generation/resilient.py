@@ -68,7 +68,6 @@ class ResilientChatModel(BaseChatModel):
         return super(ResilientChatModel, self._with_cache()).generate(*args, **kwargs)
 
     async def agenerate(self, *args: Any, **kwargs: Any) -> LLMResult:
-        """Return LangChain's result; a degraded answer is not kept in LangChain's cache of models."""
         return await super(ResilientChatModel, self._with_cache()).agenerate(*args, **kwargs)
 
     def _with_cache(self) -> Self:

@@ -83,7 +83,6 @@ class Reformulate(Runnable[Question, Reformulated]):
         return found
 
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
-        """Return the same without blocking the event loop."""
         if self._find and input.get("history"):
             question, turns, found = await run_in_executor(config, self._by_rule, input, config)
         else:

@@ -42,7 +42,6 @@ class Foreign:
         return sum(self._is_held(word, config) for word in words) < KNOWN * len(words)
 
     async def acall(self, question: str, config: RunnableConfig | None = None) -> bool:
-        """Return the same without blocking the event loop."""
         return not self.reads_english(question) and await run_in_executor(config, self, question, config)
 
     def reads_english(self, question: str) -> bool:

@@ -6,14 +6,16 @@ have to hold, beside the audience of the call, which no filter widens.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Protocol
 
 from langchain_core.documents import Document
+from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig
 from pydantic import WithJsonSchema
 
-from chains.errors import QuestionError
+from chains.documents.audience import Audience, audience_in, audience_of, configurable_of
+from chains.errors import ConfigurationError, QuestionError
 
 MOST_FIELDS, MOST_VALUES, LONGEST_VALUE = 10, 50, 200
 # Metadata of a passage's place and of its making; nobody asks for documents by them.
@@ -100,18 +102,71 @@ def _condition(field: str, wanted: object) -> Condition:
     return Condition(field, values=texts)
 
 
-class Allows(Protocol):
-    """What a call may see."""
+FILTER_SPECS = [
+    ConfigurableFieldSpec(
+        "audience", Audience, description="Whose documents are searched; by default the caller's.", is_shared=True
+    ),
+    ConfigurableFieldSpec("category", str | None, description="Only documents of this category.", is_shared=True),
+    ConfigurableFieldSpec("jurisdiction", str | None, description="Only documents of this country.", is_shared=True),
+]
 
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """What the question's own filters ask."""
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a call may see: all chunks or the public ones, optionally of one category and one jurisdiction.
+
+    Categories and jurisdictions have to equal those of the document exactly. A chunk without an audience is internal.
+    """
+
+    audience: Audience = "internal"
+    category: str | None = None
+    jurisdiction: str | None = None
+    conditions: tuple[Condition, ...] = ()
+
+    def where(self) -> dict[str, str]:
+        """Return the metadata values that a chunk must have, by name; empty for a call that may see everything."""
+        wanted = {
+            "audience": "public" if self.audience == "public" else None,
+            "category": self.category,
+            "jurisdiction": self.jurisdiction,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
 
     def allow(self, metadata: dict[str, Any]) -> bool:
-        """Return whether the call may see a passage with this metadata."""
+        seen = {**metadata, "audience": audience_of(metadata)}
+        return all(seen.get(name) == value for name, value in self.where().items()) and all(
+            condition.allows(seen) for condition in self.conditions
+        )
 
-    def without_conditions(self) -> "Allows":
-        """Return the same without the conditions of the question."""
+    def without_conditions(self) -> "Filters":
+        return replace(self, conditions=())
+
+
+def filters_of(config: RunnableConfig | None, asked: object = None) -> Filters:
+    """Return the filters in the config's `configurable`, and those `asked` with a question.
+
+    Raises:
+        ConfigurationError: the audience is unknown, or a category or jurisdiction is not text.
+        QuestionError: what is asked for is not written as above.
+    """
+    given = configurable_of(config)
+    audience, category, jurisdiction = audience_in(config), _text(given, "category"), _text(given, "jurisdiction")
+    return Filters(audience, category, jurisdiction, conditions_of(asked))
+
+
+def _text(given: Mapping[str, Any], name: str) -> str | None:
+    value = given.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    msg = f"{name}={value!r} must be text"
+    raise ConfigurationError(msg)
+
+
+class Passages(Protocol):
+    """Gives passages by id."""
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return those that exist, in any order."""
 
 
 class Documents(Protocol):
@@ -122,13 +177,6 @@ class Documents(Protocol):
 
     def chunks_of(self, document: str) -> list[str]:
         """Return the ids of a document's passages, in order."""
-
-
-class Passages(Protocol):
-    """Gives passages by id."""
-
-    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return those that exist, in any order."""
 
 
 class FieldIndex:
@@ -142,12 +190,11 @@ class FieldIndex:
         first = {row[2]: row[0] for row in self._documents.documents()}
         return {first[str(one.id)]: one.metadata for one in self._passages.get_by_ids(list(first))}
 
-    def fields(self, filters: Allows) -> list[str]:
-        """Return the fields of the documents that a call may see."""
+    def fields(self, filters: Filters) -> list[str]:
         seen = [metadata for metadata in self._metadata.values() if filters.without_conditions().allow(metadata)]
         return sorted({name for metadata in seen for name in metadata} - _OF_A_PASSAGE)
 
-    def ids(self, filters: Allows) -> list[str]:
+    def ids(self, filters: Filters) -> list[str]:
         """Return the ids of the passages that the filters leave.
 
         Raises:

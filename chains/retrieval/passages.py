@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -16,9 +15,9 @@ from chains.callbacks import call_in_time, time_limit
 from chains.documents.versions import in_force_first, is_in_force
 from chains.errors import ConfigurationError
 from chains.question import check_limits, query_of
-from chains.retrieval.filters import conditions_of
+from chains.retrieval.filters import FILTER_SPECS, Filters, conditions_of, filters_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
-from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, ChunkRetriever, Filters, filters_of
+from chains.retrieval.retriever import RANK, SCORE, ChunkRetriever
 from chains.state import Hit, Passage, Searching, SearchResult, refusal_of
 from chains.text.tokens import INFLECTED_WEIGHT, tokens
 
@@ -98,7 +97,7 @@ class Search(Runnable[Searching, Any]):
         return self._passages(found, input, own)
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
-        filters = replace(filters_of(config), conditions=conditions_of(state.get("filters")))
+        filters = filters_of(config, state.get("filters"))
         allowed = (_allowed(documents, filters, self._names) for documents in found)
         known = [_each_once(in_force_first(passages, query_of(state))) for passages in allowed]
         most: int = state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0  # A foreign retriever may not say.
@@ -155,7 +154,6 @@ def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
 
 
 def _allowed(found: Iterable[Document], filters: Filters, names: Mapping[str, str]) -> list[Passage]:
-    """Return what the call may see."""
     passages: list[Passage] = []
     for document in found:
         if not isinstance(document, Document):

@@ -12,7 +12,8 @@ from pydantic import SkipValidation
 
 from chains.callbacks import check_time
 from chains.logs import get_logger
-from chains.retrieval.retriever import ChunkRetriever, Filters, with_metadata
+from chains.retrieval.filters import Filters
+from chains.retrieval.retriever import ChunkRetriever, with_metadata
 
 log = get_logger(__name__)
 

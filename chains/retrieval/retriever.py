@@ -3,82 +3,23 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig, ensure_config, run_in_executor
+from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 from pydantic import Field, SkipValidation, model_validator
 from typing_extensions import TypedDict
 
 from chains.callbacks import check_time, time_limit
-from chains.documents.audience import Audience, audience_in, audience_of, configurable_of
+from chains.documents.audience import Audience
 from chains.documents.source_urls import with_hosts
 from chains.documents.versions import LABELS
-from chains.errors import ConfigurationError, VectorStoreError
+from chains.errors import VectorStoreError
 from chains.question import check_fields
-from chains.retrieval.filters import Condition, FieldIndex, Passages, conditions_of
+from chains.retrieval.filters import FieldIndex, Filters, Passages, filters_of
 from chains.retrieval.whole import ByDocument, Titles, whole_documents
-
-FILTER_SPECS = [
-    ConfigurableFieldSpec(
-        "audience", Audience, description="Whose documents are searched; by default the caller's.", is_shared=True
-    ),
-    ConfigurableFieldSpec("category", str | None, description="Only documents of this category.", is_shared=True),
-    ConfigurableFieldSpec("jurisdiction", str | None, description="Only documents of this country.", is_shared=True),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What a call may see: all chunks or the public ones, optionally of one category and one jurisdiction.
-
-    Categories and jurisdictions have to equal those of the document exactly. A chunk without an audience is internal.
-    """
-
-    audience: Audience = "internal"
-    category: str | None = None
-    jurisdiction: str | None = None
-    conditions: tuple[Condition, ...] = ()
-
-    def where(self) -> dict[str, str]:
-        """Return the metadata values that a chunk must have, by name; empty for a call that may see everything."""
-        wanted = {
-            "audience": "public" if self.audience == "public" else None,
-            "category": self.category,
-            "jurisdiction": self.jurisdiction,
-        }
-        return {name: value for name, value in wanted.items() if value is not None}
-
-    def allow(self, metadata: dict[str, Any]) -> bool:
-        seen = {**metadata, "audience": audience_of(metadata)}
-        return all(seen.get(name) == value for name, value in self.where().items()) and all(
-            condition.allows(seen) for condition in self.conditions
-        )
-
-    def without_conditions(self) -> "Filters":
-        return replace(self, conditions=())
-
-
-def filters_of(config: RunnableConfig | None) -> Filters:
-    """Return the filters in the config's `configurable`: `audience`, `category`, `jurisdiction`.
-
-    Raises:
-        ConfigurationError: the audience is unknown, or a category or jurisdiction is not text.
-    """
-    given = configurable_of(config)
-    return Filters(audience_in(config), _text(given, "category"), _text(given, "jurisdiction"))
-
-
-def _text(given: Mapping[str, Any], name: str) -> str | None:
-    value = given.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    msg = f"{name}={value!r} must be text"
-    raise ConfigurationError(msg)
-
 
 SCORE, RANK, FUSED_SCORE = "score", "rank", "fused_score"
 LIMITS = ("top_k", "threshold")
@@ -124,7 +65,6 @@ class ChunkRetriever(BaseRetriever):
         return super().invoke(input, config, **_options(kwargs, config))
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """Return the chunks, best first; `kwargs` are the call's own `top_k`, `threshold` and `filters`."""
         return await super().ainvoke(input, config, **_options(kwargs, config))
 
     def _get_relevant_documents(
@@ -175,8 +115,7 @@ class ChunkRetriever(BaseRetriever):
 
 def _options(given: dict[str, Any], config: RunnableConfig | None) -> dict[str, Any]:
     check_fields(given, ASKED, "a search")
-    filters = replace(filters_of(ensure_config(config)), conditions=conditions_of(given.get("filters")))
-    return {**given, "filters": filters}
+    return {**given, "filters": filters_of(ensure_config(config), given.get("filters"))}
 
 
 class CurrentRetriever(ChunkRetriever):

@@ -15,8 +15,9 @@ from pydantic import Field, SkipValidation
 
 import prompts
 from chains.ports import ChunkStore, WordIndex
+from chains.retrieval.filters import Filters
 from chains.retrieval.fusion import Candidate, rank
-from chains.retrieval.retriever import FUSED_SCORE, SCORE, ChunkRetriever, Filters, fetched, with_metadata
+from chains.retrieval.retriever import FUSED_SCORE, SCORE, ChunkRetriever, fetched, with_metadata
 from chains.text.letters import escape_tag
 from chains.vectors import cosines
 

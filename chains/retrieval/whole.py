@@ -7,6 +7,7 @@ from langchain_core.documents import Document
 
 from chains.documents.library import Entry
 from chains.documents.versions import editions_in, names_edition, two_versions, version_order
+from chains.retrieval.filters import Passages
 from chains.text.overviews import MOST_HELD, overview_of
 
 
@@ -25,14 +26,11 @@ class Titles(Protocol):
         """Return a title with what stands behind it."""
 
 
-class ByDocument(Protocol):
+class ByDocument(Passages, Protocol):
     """An index that knows the passages of a document."""
 
     def chunks_of(self, document: str) -> list[str]:
         """Return the ids of a document's passages, in order."""
-
-    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return those of the given passages that exist, in any order."""
 
 
 def whole_documents(query: str, titles: Titles, index: ByDocument, found: Sequence[Document]) -> list[str] | None:

@@ -44,7 +44,6 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
         return self._ask.runnable.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationVerdict | None:
-        """Return the verdict; None for a question that is not sent."""
         if _is_settled(input):
             return None
         return self._verdict(self._ask.invoke(input["question"], config))

@@ -175,7 +175,6 @@ class Safety:
 
     @cached_property
     def screen(self) -> Screen:
-        """Return what tells the passages that may go on."""
         return Screen(remembered(self.is_suspicious) if self.is_suspicious else None)
 
     def output_check(self, state: Contextualised) -> OutputCheck:

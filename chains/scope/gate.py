@@ -154,7 +154,6 @@ class CurrentScope(Runnable[Searching, Redirect | None]):
         return input.get("scope") if declined is None or self._names_code(input, config) else declined
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        """Return the same without blocking the event loop."""
         gates = await run_in_executor(config, self._current)  # The index is asked whether it has changed.
         declined = _first_if_all([await gate.ainvoke(input, config) for gate in gates])
         if declined is None or await run_in_executor(config, self._names_code, input, config):
