@@ -32,8 +32,8 @@ from chains.documents.source_urls import with_hosts
 from chains.errors import ConfigurationError
 from chains.pipeline import Reformulation, Sections
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
+from chains.reformulation.condense import Foreign, HeldWord
 from chains.reformulation.reformulate import FindFor
-from chains.reformulation.translate import Foreign, HeldWord
 from chains.retrieval import HybridRetriever
 from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.passages import passage

@@ -1,19 +1,225 @@
-"""Find the bracketed spans of an answer that may be citations, and hold a stream back until one closes.
+"""Find the bracketed spans of an answer that may be citations, in a whole text and in a stream.
 
-`[...]`, full-width and escaped brackets, outside code, links, images, footnotes, checkboxes and indexes. What a span
-means is for `chains.citations.titles` and `chains.citations.number_scanner` to say.
+`[...]`, full-width and escaped brackets, outside code, links, images, footnotes, checkboxes and indexes. What a title
+means is for `chains.citations.titles` to say. `NumberScanner` separates source numbers (`[1]`, `[1, 3]`, `[1-3]`,
+`[Source 2]`, `【1】`) from the text of a streamed answer: a piece is held only as long as the next characters may still
+change what it is, so that any way of cutting the answer gives the same parts.
 """
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markdown_it.helpers import parseLinkDestination
 
-from chains.citations.number_scanner import code_ranges, numbers_in
+LONGEST_GROUP = 80
+LONGEST_CODE_SPAN = 2000
+LONGEST_RANGE = 20
+LONGEST_LINK = 2000
+SHORTEST_FENCE = 3
+RECENT = 40
+
+_NUMBER = r"(?:(?:sources?|references?|refs?|documents?|docs?)\s*)?#?\d{1,3}"
+_GROUP = re.compile(rf"\s*{_NUMBER}(?:\s*(?:,|;|&|and|-|–|to)\s*{_NUMBER})*\s*", re.IGNORECASE)
+_GROUP_BEFORE = re.compile(rf"[\[【［〔]{_GROUP.pattern}[\]】］〕]\Z", re.IGNORECASE)
+_ITEM = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D{0,12}?(\d+))?", re.IGNORECASE)
+_INNER = re.compile(r"[\w\s,;&#–-]*")
+_SPECIAL = re.compile(r"[\[【［〔`~\\\n]")
+_CLOSING = {"[": "]", "【": "】", "［": "］", "〔": "〕"}
+_RUN = re.compile(r"`+|~+")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_DESTINATION = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
+_LINK = re.compile(rf"\((?:<[^<>\n]*>|{_DESTINATION})(?:[ \t]+\"[^\"\n]*\")?\)")
+_LINK_BEGUN = re.compile(rf"\((?:<[^<>\n]*>?|{_DESTINATION}(?:\([^\s()<>]*)?)(?:[ \t]+(?:\"[^\"\n]*\"?)?)?")
+_ADDRESS = re.compile(r":[ \t]*(?:https?://|<)")
+_ADDRESS_BEGUN = re.compile(r":[ \t]*(?:<|h(?:t(?:t(?:p(?:s?(?::/{0,2})?)?)?)?)?)?")
+_CODE_NAME = re.compile(
+    r"(?:^|\W)(?:\w*_\w*|\w*\d|\w*[a-z][A-Z]\w*|arr(?:ay)?|list|items?|data|args|argv|matrix|rows?|xs?|i)$"
+)
+
+Range = tuple[int, int]
+Part = str | tuple[int, ...]
+"""Plain text, or the numbers of one group."""
+
+
+@dataclass
+class NumberScanner:
+    """Separate the groups of source numbers in an answer from its text.
+
+    `sources` is the number of sources; `links` are the labels of the answer's links, where it is known whole.
+    """
+
+    sources: int
+    links: Collection[str] = ()
+    _held: str = ""  # What has come and is not settled yet; `_at` is how far it has been read.
+    _at: int = 0
+    _recent: str = "\n"  # The end of what has been passed on, for what stands before a bracket.
+    _fence: str = ""
+    _parts: list[Part] = field(default_factory=list)
+    code: list[Range] = field(default_factory=list)  # Of an answer that is fed whole: its code spans and blocks.
+
+    def feed(self, piece: str, *, final: bool = False) -> list[Part]:
+        """Take the next piece, and return the parts that are settled; with `final`, all that is left."""
+        self._held, self._at = self._held[self._at :] + piece, 0
+        while self._at < len(self._held) and self._step(final):
+            pass
+        parts, self._parts = self._parts, []
+        return parts
+
+    def _step(self, final: bool) -> bool:
+        """Settle the next part; False where more of the answer is needed."""
+        if self._fence:
+            return self._in_fence(final)
+        special = _SPECIAL.search(self._held, self._at)
+        if special is None or special.start() > self._at:
+            return self._text(special.start() if special else len(self._held))
+        head = special.group()
+        if head in _CLOSING or head in "`~":
+            return self._bracket(final) if head in _CLOSING else self._ticks(final)
+        following = self._held[self._at + 1 : self._at + 2]
+        if head == "\\" and following == "[":
+            return self._escaped_bracket(final)
+        if head == "\n" or following == "\n" or (final and not following):
+            return self._text(self._at + 1)
+        return bool(following) and self._text(self._at + 2)  # A backslash goes with what it escapes.
+
+    def _text(self, end: int) -> bool:
+        self._parts.append(self._held[self._at : end])
+        return self._advance(end)
+
+    def _advance(self, end: int) -> bool:
+        self._recent = (self._recent + self._held[max(self._at, end - RECENT) : end])[-RECENT:]
+        self._at = end
+        return True
+
+    def _at_line_start(self) -> bool:
+        return not self._recent.rpartition("\n")[2].strip()
+
+    def _ticks(self, final: bool) -> bool:
+        run = _RUN.match(self._held, self._at)
+        end = run.end() if run else self._at + 1
+        if end == len(self._held) and not final:
+            return False
+        if end - self._at >= SHORTEST_FENCE and self._at_line_start():
+            line_end = self._held.find("\n", end)
+            if line_end < 0 and not final:
+                return False
+            line_end = len(self._held) if line_end < 0 else line_end + 1
+            if "`" not in self._held[end:line_end]:
+                self._fence = self._held[self._at : end]
+                self.code.append((self._at, line_end))
+                return self._text(line_end)
+        return self._code_span(end, final) if self._held[self._at] == "`" else self._text(end)
+
+    def _code_span(self, end: int, final: bool) -> bool:
+        """Pass a code span on whole (CommonMark 6.1); ticks that nothing closes are text."""
+        window = self._at + LONGEST_CODE_SPAN
+        paragraph = _PARAGRAPH_END.search(self._held, end, window)
+        limit = paragraph.start() if paragraph else min(len(self._held), window)
+        for closing in _RUN.finditer(self._held, end, limit):
+            settled = final or closing.end() < len(self._held)
+            if closing.group() == self._held[self._at : end] and settled:
+                self.code.append((self._at, closing.end()))
+                return self._text(closing.end())
+        waiting = paragraph is None and len(self._held) < window and not final
+        return False if waiting else self._text(end)
+
+    def _in_fence(self, final: bool) -> bool:
+        """Pass a line of a code block on, and see whether it closes the block."""
+        line_end = self._held.find("\n", self._at)
+        ended = line_end >= 0
+        line_end = line_end + 1 if ended else len(self._held)
+        bare = self._held[self._at : line_end].strip()
+        may_close = not bare.strip(self._fence[0])
+        if may_close and not ended and not final:
+            return False
+        if may_close and len(bare) >= len(self._fence) and self._at_line_start():
+            self._fence = ""
+        self.code.append((self._at, line_end))
+        return self._text(line_end)
+
+    def _bracket(self, final: bool) -> bool:
+        inner = _INNER.match(self._held, self._at + 1, self._at + 1 + LONGEST_GROUP)
+        end = inner.end() if inner else self._at + 1
+        if end == len(self._held) and not final:
+            return False
+        group = self._held[self._at + 1 : end]
+        if self._held[end : end + 1] != _CLOSING[self._held[self._at]] or not _GROUP.fullmatch(group):
+            return self._text(self._at + 1)
+        plain = self._plain_until(end + 1, group, final)
+        if plain is None:
+            return False
+        if plain:
+            return self._text(plain)
+        self._parts.append(numbers_of(group))
+        return self._advance(end + 1)
+
+    def _escaped_bracket(self, final: bool) -> bool:
+        r"""Take `\[1\]` for `[1]` where such a source exists; any other escaped bracket is text."""
+        inner = _INNER.match(self._held, self._at + 2, self._at + 2 + LONGEST_GROUP)
+        end = inner.end() if inner else self._at + 2
+        following = self._held[end : end + 2]
+        if following in {"", "\\"} and not final:
+            return False
+        group = self._held[self._at + 2 : end]
+        numbers = numbers_in(group)
+        if following != "\\]" or not numbers or not all(1 <= number <= self.sources for number in numbers):
+            return self._text(self._at + 2)
+        self._parts.append(numbers)
+        return self._advance(end + 2)
+
+    def _plain_until(self, end: int, group: str, final: bool) -> int | None:
+        """Return the end of a link, a definition or an index, 0 for a citation, None where that is still open."""
+        following = self._held[end : end + 1]
+        if not following and not final:
+            return None
+        limit = end + LONGEST_LINK
+        if following == "(" and (link := _LINK.match(self._held, end, limit)):
+            return link.end()
+        defines = following == ":" and self._at_line_start()
+        if defines and (group.strip() in self.links or _ADDRESS.match(self._held, end)):
+            return end
+        if group.strip() in self.links and self._recent.endswith("]") and not _GROUP_BEFORE.search(self._recent):
+            return end  # [Customs][1]
+        if not final and (defines or following == "("):
+            begun = _ADDRESS_BEGUN if defines else _LINK_BEGUN
+            if len(self._held) < limit and begun.fullmatch(self._held, end):
+                return None
+        is_known = all(1 <= number <= self.sources for number in numbers_of(group))
+        is_behind_word = self._recent[-1].isalnum() or self._recent[-1] == "_"
+        is_index = is_behind_word and (not is_known or _CODE_NAME.search(self._recent))  # `arr[0]`, not `customs[1]`.
+        return end if is_index else 0
+
+
+_AUTOLINK = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>")
+
+
+def code_ranges(text: str) -> list[Range]:
+    """Return the ranges of code blocks, code spans and autolinks in `text`, in order. Linear in its length."""
+    links = [link.span() for link in _AUTOLINK.finditer(text)] if "<" in text else []
+    if "`" not in text and "~~~" not in text:
+        return links
+    scanner = NumberScanner(0)
+    scanner.feed(text, final=True)
+    code = [link for link in links if not any(start <= link[0] < end for start, end in scanner.code)]
+    return sorted([*scanner.code, *code])
+
+
+def numbers_in(group: str) -> tuple[int, ...]:
+    """Return the numbers of what stands between two brackets; none where it is no group of numbers."""
+    return numbers_of(group) if _GROUP.fullmatch(group) else ()
+
+
+def numbers_of(group: str) -> tuple[int, ...]:
+    """Return the numbers of a group, its ranges written out."""
+    numbers: list[int] = []
+    for item in _ITEM.finditer(group):
+        first, last = int(item[1]), int(item[2] or item[1])
+        numbers.extend(range(first, last + 1) if 0 <= last - first <= LONGEST_RANGE else (first, last))
+    return tuple(dict.fromkeys(numbers))
+
 
 LONGEST_MARKER = 400
-LONGEST_LINK = 2000
 
 OPENING = {"]": "[", "】": "【", "］": "［", "〕": "〔", r"\]": r"\["}
 """The brackets that may hold a citation: the opening one of each closing one."""

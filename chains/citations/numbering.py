@@ -8,8 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from chains.citations.cited_sentences import Sentence
-from chains.citations.markers import MarkerBuffer, link_labels
-from chains.citations.number_scanner import NumberScanner, code_ranges
+from chains.citations.markers import MarkerBuffer, NumberScanner, code_ranges, link_labels
 from chains.documents.naming import UNTITLED, place_name
 from chains.state import Passage
 from chains.text.letters import escape_brackets, one_line

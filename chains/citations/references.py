@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from chains.citations.cited_sentences import cited_sentences, sentences_of
-from chains.citations.markers import Marker, find_markers, inside
-from chains.citations.number_scanner import code_ranges, numbers_in
+from chains.citations.markers import Marker, code_ranges, find_markers, inside, numbers_in
 from chains.citations.numbering import source_key
 from chains.citations.titles import Reference, read_names, read_titles, with_section
 from chains.citations.verification import verify

@@ -1,9 +1,10 @@
-"""Ask the language model for the answer to a question from its context."""
+"""Ask the language model for the answer to a question from its context, and group the chunks of its stream."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -17,7 +18,6 @@ from chains.callbacks import call_in_time, iterate_in_time, register, time_limit
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.native import ATTACHED, NativeMarkers, blocks_of, citable
-from chains.generation.pieces import apieces, pieces
 from chains.generation.reply import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
 from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
@@ -265,3 +265,61 @@ def _context(state: Contextualised) -> Context:
 
 def _callbacks(config: RunnableConfig | None) -> Any:
     return ensure_config(config).get("callbacks")
+
+
+PIECE_S = 0.02
+MOST_UNREAD = 64
+
+Chunk = TypeVar("Chunk")
+
+
+def pieces(chunks: Iterator[Chunk], now: Callable[[], float]) -> Iterator[list[Chunk]]:
+    """Yield the chunks in pieces. What came after a piece waits for the first chunk past its 20 ms, or for the end."""
+    held: list[Chunk] = []
+    due = float("-inf")
+    for chunk in chunks:
+        held.append(chunk)
+        if now() >= due:
+            yield held
+            held, due = [], now() + PIECE_S
+    if held:
+        yield held
+
+
+async def apieces(
+    chunks: AsyncIterator[Chunk], callbacks: Any, limit: AbstractAsyncContextManager[None]
+) -> AsyncIterator[list[Chunk]]:
+    """Yield the chunks in pieces; they are read within `limit`.
+
+    They are read in a task of their own. It is at most `MOST_UNREAD` chunks ahead of the reader, and it is cancelled
+    once when the reader leaves: a web server cancels a stream again and again until it has ended, and would break off
+    what closes the connection to the model.
+    """
+    held: list[Chunk] = []
+    news, room = asyncio.Event(), asyncio.Event()
+
+    async def read() -> None:
+        async with limit:
+            async for chunk in chunks:
+                held.append(chunk)
+                news.set()
+                if len(held) >= MOST_UNREAD:
+                    room.clear()
+                    await room.wait()
+
+    reading = asyncio.create_task(read())
+    reading.add_done_callback(lambda _: news.set())
+    register(callbacks, reading.cancel)
+    try:
+        while held or not reading.done():
+            await news.wait()
+            news.clear()
+            if held:
+                piece, held[:] = held[:], []
+                room.set()
+                yield piece
+                await asyncio.wait((reading,), timeout=PIECE_S)
+        await reading
+    finally:
+        reading.cancel()
+        await asyncio.wait((reading,))  # A wait can be cancelled without the task that it is for.

@@ -14,9 +14,8 @@ from chains.callbacks import left_s
 from chains.clock import Clock
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation import compat
-from chains.generation.degraded import broken_off
 from chains.generation.rate_limiter import RateLimiter, Reservation
-from chains.generation.reply import Reply, readable
+from chains.generation.reply import Reply, broken_off, readable
 from chains.logs import get_logger
 from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, aretrying, retrying
 

@@ -19,8 +19,8 @@ from pydantic import ConfigDict, Field, SkipValidation
 
 from chains.errors import LLMError
 from chains.generation import compat
-from chains.generation.degraded import UndegradedCache, mark, marked, reason_of
 from chains.generation.provider import Provider, Request
+from chains.generation.reply import UndegradedCache, mark, marked, reason_of
 from chains.logs import get_logger
 from chains.ports import FourCharacters, TokenCounter
 

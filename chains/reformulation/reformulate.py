@@ -11,11 +11,10 @@ import prompts
 from chains.history import Turn, turns_of
 from chains.ports import Redacted, WordSimilarity
 from chains.question import QUESTION_MAX_CHARACTERS, question_of
-from chains.reformulation.condense import Condense
+from chains.reformulation.condense import Condense, Foreign, Translate
 from chains.reformulation.splitting import Part, split_questions
 from chains.reformulation.standalone import completed, first_pronoun, has_gap, lacks_subject, leaning, standalone
 from chains.reformulation.terms import small_talk
-from chains.reformulation.translate import Foreign, Translate
 from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Passage, Question, Redirect, Reformulated, is_blocked
 from prompts import Translations, translated
 

@@ -9,9 +9,14 @@ similarity clipped to 0-1, the threshold applies to `score`, `rank` counts from 
 from chains.documents.audience import Audience
 from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.passages import Retrieve, Retriever, passage, retrieve
-from chains.retrieval.reranking import RerankingRetriever
 from chains.retrieval.retriever import ChunkRetriever, CurrentRetriever
-from chains.retrieval.strategies import CompressionRetriever, HybridRetriever, MmrRetriever, SimilarityRetriever
+from chains.retrieval.strategies import (
+    CompressionRetriever,
+    HybridRetriever,
+    MmrRetriever,
+    RerankingRetriever,
+    SimilarityRetriever,
+)
 
 __all__ = [
     "Audience",

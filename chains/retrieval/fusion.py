@@ -1,4 +1,4 @@
-"""Rank candidates by cosine plus BM25; put near-duplicates and the documents in order.
+"""Cosine similarities, the one scale of all scores; rank candidates by cosine plus BM25, and near-duplicates.
 
 The plain sum beats min-max scaling and reciprocal ranks: it needs no set of candidates to scale by, and a long
 question, which matches more words, leans on the words by itself.
@@ -9,8 +9,22 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from chains.ports import ChunkPlace
 from chains.text.words import plain_words
+
+
+def cosines(rows: NDArray[np.float32], vector: Sequence[float]) -> NDArray[np.float32]:
+    """Return the cosine of `vector` to each row, clipped to 0-1; that of a row of zeros is 0."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.float32)
+    asked = np.asarray(vector, dtype=np.float32)
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(asked)
+    similarities: NDArray[np.float32] = np.clip(rows @ asked / np.where(lengths == 0, 1, lengths), 0.0, 1.0)
+    return similarities
+
 
 # BM25 (0 to about 20) times this stands beside a cosine; the figures are flat between .015 and .04.
 BM25_WEIGHT = 0.025

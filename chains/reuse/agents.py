@@ -16,8 +16,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from chains.citations.cited_sentences import cited_sentences, clauses_of, sentences_of
-from chains.citations.markers import inside
-from chains.citations.number_scanner import code_ranges
+from chains.citations.markers import code_ranges, inside
 from chains.citations.verification import verify
 from chains.documents.naming import Place, cited_by_number, place_in, place_name, place_of
 from chains.retrieval.passages import passage

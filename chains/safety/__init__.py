@@ -8,9 +8,8 @@ a stream they are gone before they are shown.
 """
 
 from chains.safety.cleaning import CleanQuestions, clean, sanitize
-from chains.safety.moderation import Moderate
 from chains.safety.output_check import OutputCheck, SystemPrompt
-from chains.safety.screening import CheckQuestion, Reason, RiskThresholds, Safety
+from chains.safety.screening import CheckQuestion, Moderate, Reason, RiskThresholds, Safety
 
 __all__ = [
     "CheckQuestion",

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from chains.citations.markers import MarkerBuffer, find_markers
-from chains.citations.number_scanner import code_ranges
+from chains.citations.markers import MarkerBuffer, code_ranges, find_markers
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, number_markers
 from chains.citations.references import read_references
 from chains.rewriting import rewrite

@@ -9,8 +9,7 @@ import prompts
 from app.web import words
 from chains.citations import CiteSources
 from chains.reformulation import Reformulate
-from chains.scope import ScopeFile, ScopeGate
-from chains.scope.file import Intent
+from chains.scope import Intent, ScopeFile, ScopeGate
 from chains.text.tokens import is_english
 from tests.chains.gst import Shelf, gst_chain
 from tests.fakes import WordEmbeddings

@@ -34,7 +34,7 @@ from app.wiring import Service
 from app.wiring.llm import providers
 from chains.caching.typed_cache import CacheStats, MemoryStore, TypedCache
 from chains.clock import SystemClock
-from chains.generation.degraded import UndegradedCache
+from chains.generation.reply import UndegradedCache
 from chains.generation.resilient import ResilientChatModel
 from tests.chains.gst import Shelf, gst_chain
 from tests.fakes import MODEL, FakeGroq, Reply, WordEmbeddings, fake_groq

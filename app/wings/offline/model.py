@@ -25,7 +25,7 @@ from chains.metadata import ASKED, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
 from chains.reformulation.splitting import asking_part
-from chains.vectors import cosines
+from chains.retrieval.fusion import cosines
 
 MODEL_NAME = "offline-extractive"
 MOST_REMEMBERED = 8192

@@ -13,7 +13,7 @@ from app.wings.safety.pii import KINDS
 from chains.confidence.calibrated import OPENINGS, PARTLY, WORDS
 from chains.confidence.levels import NO_MATCH, UNKNOWN_SCORES
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMReplyError, LLMTimeoutError
-from chains.generation.degraded import BROKE_OFF, reason_of
+from chains.generation.reply import BROKE_OFF, reason_of
 
 PACKAGE = Path(web.__file__).parent
 SCRIPTS = [*PACKAGE.glob("static/js/**/*.js")]

@@ -4,7 +4,7 @@ from app.http.page_files import Teams
 from app.wiring.sample import sample_corpus
 from chains.documents.audience import CATEGORIES
 from chains.errors import ConfigurationError
-from chains.scope.file import SCOPE_FILE, load_scope
+from chains.scope import SCOPE_FILE, load_scope
 
 
 def test_the_sample_corpus_names_a_team_for_each_category_and_intent_and_one_for_everything_else():

@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import nullcontext
 from typing import Any
 
-from chains.generation.pieces import MOST_UNREAD, PIECE_S, apieces, pieces
+from chains.generation.generate import MOST_UNREAD, PIECE_S, apieces, pieces
 from tests.clocks import StoppedClock
 
 

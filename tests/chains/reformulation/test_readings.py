@@ -7,7 +7,7 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 
 from chains.reformulation import Reformulate, standalone
-from chains.reformulation.readings import stands_alone
+from chains.reformulation.standalone import stands_alone
 from chains.state import Passage
 from chains.text.words import plain_words, stem
 from tests.chains.reformulation.test_standalone import PARKS, after

@@ -10,8 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 import prompts
 from chains.errors import QuestionError
 from chains.reformulation import Reformulate, verbatim
-from chains.scope import ScopeGate
-from chains.scope.file import Intent, ScopeFile
+from chains.scope import Intent, ScopeFile, ScopeGate
 from chains.text.words import plain_words
 from tests.chains.gst import DOCUMENT, gst_chain, writing
 from tests.fakes import WordEmbeddings

@@ -8,8 +8,7 @@ from langchain_core.language_models import FakeListChatModel
 import prompts
 from app.wings.safety.pii import redact
 from chains.reformulation import Condense, Foreign, Reformulate, Translate
-from chains.scope import ScopeFile, ScopeGate
-from chains.scope.file import Intent
+from chains.scope import Intent, ScopeFile, ScopeGate
 from chains.text.words import plain_words
 from tests.chains.gst import gst_chain
 from tests.fakes import WordEmbeddings

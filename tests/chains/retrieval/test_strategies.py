@@ -19,7 +19,7 @@ from chains.retrieval import (
     SimilarityRetriever,
     retrieve,
 )
-from chains.vectors import cosines
+from chains.retrieval.fusion import cosines
 from tests.chains.retrieval.conftest import TEXTS, cross_encoder
 from tests.fakes import WordEmbeddings
 
