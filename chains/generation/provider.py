@@ -4,11 +4,11 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from chains.callbacks import left_s
 from chains.clock import Clock
@@ -23,6 +23,7 @@ log = get_logger(__name__)
 
 Chunks = Generator[ChatGenerationChunk]
 AsyncChunks = AsyncGenerator[ChatGenerationChunk]
+Part = TypeVar("Part", bound=ChatGeneration)
 
 
 @dataclass
@@ -143,9 +144,7 @@ class Provider:
             head.append(chunk)
             if chunk.text:
                 break
-        if head:
-            _describe_retries(request, head[0].message)
-        return head, chunks
+        return _described(request, head), chunks
 
     async def _aopen(self, request: Request) -> tuple[list[ChatGenerationChunk], AsyncChunks]:
         chunks, head = self._astream(request), []
@@ -153,9 +152,7 @@ class Provider:
             head.append(chunk)
             if chunk.text:
                 break
-        if head:
-            _describe_retries(request, head[0].message)
-        return head, chunks
+        return _described(request, head), chunks
 
     def _stream(self, request: Request) -> Chunks:
         reply = Reply(request.longest_reply)
@@ -215,7 +212,7 @@ def _read(request: Request, reservation: Reservation, reply: ChatResult) -> Chat
     """Return what may be read of a reply, and count its tokens."""
     result = readable(reply, request.longest_reply)
     _reconcile(reservation, result.generations[0].message)
-    _describe_retries(request, result.generations[0].message)
+    _described(request, result.generations)
     return result
 
 
@@ -226,6 +223,8 @@ def _reconcile(reservation: Reservation, message: BaseMessage) -> None:
         reservation.tokens = usage.get("total_tokens", reservation.tokens)
 
 
-def _describe_retries(request: Request, message: BaseMessage) -> None:
-    if request.attempts > 1:
-        message.response_metadata["retries"] = request.attempts - 1
+def _described(request: Request, parts: list[Part]) -> list[Part]:
+    """Return the parts of a reply, of which the first says how often it was asked for again."""
+    for first in parts[:1] if request.attempts > 1 else ():
+        first.message.response_metadata["retries"] = request.attempts - 1
+    return parts

@@ -9,7 +9,6 @@ from contextlib import aclosing, closing, contextmanager
 from typing import Any, ClassVar, Self
 
 from langchain_core.caches import BaseCache
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -77,55 +76,39 @@ class ResilientChatModel(BaseChatModel):
         return self.model_copy(update={"cache": UndegradedCache(cache)})
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
             with failures.recorded():
                 return provider.generate(request)
-        resort, asked = self._resort(failures), {"messages": messages, "stop": stop, "run_manager": run_manager}
-        return marked(compat.generate(resort, **asked), reason_of(failures.errors[0]))
+        resort, reason = self._resort(failures)
+        return marked(compat.generate(resort, messages=messages, stop=stop, run_manager=run_manager), reason)
 
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
             with failures.recorded():
                 return await provider.agenerate(request)
-        resort, asked = self._resort(failures), {"messages": messages, "stop": stop, "run_manager": run_manager}
-        return marked(await compat.agenerate(resort, **asked), reason_of(failures.errors[0]))
+        resort, reason = self._resort(failures)
+        return marked(await compat.agenerate(resort, messages=messages, stop=stop, run_manager=run_manager), reason)
 
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
             with failures.recorded(), closing(provider.stream(request)) as chunks:
                 yield from chunks
                 return
-        resort = self._resort(failures)
-        yield mark(reason_of(failures.errors[0]))
+        resort, reason = self._resort(failures)
+        yield mark(reason)
         yield from compat.stream(resort, messages=messages, stop=stop, run_manager=run_manager)
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
@@ -134,8 +117,8 @@ class ResilientChatModel(BaseChatModel):
                     async for chunk in chunks:
                         yield chunk
                 return
-        resort = self._resort(failures)
-        yield mark(reason_of(failures.errors[0]))
+        resort, reason = self._resort(failures)
+        yield mark(reason)
         async for chunk in compat.astream(resort, messages=messages, stop=stop, run_manager=run_manager):
             yield chunk
 
@@ -149,11 +132,13 @@ class ResilientChatModel(BaseChatModel):
         callbacks = run_manager or ensure_config().get("callbacks")
         return Request(messages, stop, run_manager, callbacks, prompt_tokens, self.max_tokens, options)
 
-    def _resort(self, failures: "_Failures") -> BaseChatModel:
+    def _resort(self, failures: "_Failures") -> tuple[BaseChatModel, str]:
+        """Return what answers without a network, and why it has to."""
+        error = failures.errors[0]  # The first provider's error is the one to mend.
         if self.last_resort is None:
-            raise failures.errors[0]  # The first provider's error is the one to mend.
-        log.warning("answered_without_language_model", error=type(failures.errors[0]).__name__)
-        return self.last_resort
+            raise error
+        log.warning("answered_without_language_model", error=type(error).__name__)
+        return self.last_resort, reason_of(error)
 
 
 class _Failures:
