@@ -68,19 +68,6 @@ _NUMBER = re.compile(r"[\[【](\d+)[\]】]")
 _REWRITERS = {"title": TitledMarkers, "numbered": NumberedMarkers}
 
 
-@dataclass(frozen=True, slots=True)
-class CitedText:
-    """The citations of a text, the sentences without a marker that a passage supports, and the ranges of the others.
-
-    `leads` says whether the sentence that answers is supported and gives what is asked; None where none answers.
-    """
-
-    citations: list[Citation]
-    unmarked: list[tuple[Sentence, Verified]]
-    unsupported: list[tuple[int, int]]
-    leads: bool | None = None
-
-
 @dataclass(frozen=True)
 class CiteSources:
     """Read, match and verify the citations of an answer.
@@ -133,16 +120,8 @@ class CiteSources:
         else:
             cited = markers.cited if isinstance(markers, NumberedMarkers) else []
             references, notes = read_numbers(text, cited), []
-        found = self._cite(
-            text,
-            references,
-            shown,
-            _asked(state),
-            notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))],
-        )
-        citations = _numbered(found.citations, self.style, numbers)
-        standing = cited_sources(self._standing(citations))
-        return CheckedText(bool(standing), found.unsupported, self._leads(found), citations)
+        notes = [*notes, *((note.start, note.end) for note in bibliography(text, shown))]
+        return self._cite(text, references, shown, _asked(state), notes=notes, numbers=numbers)
 
     def __call__(self, state: Generated) -> CitationResult:
         shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)
@@ -219,10 +198,11 @@ class CiteSources:
         *,
         notes: Sequence[tuple[int, int]] = (),
         attributed: Collection[str] = (),
-    ) -> CitedText:
+        numbers: dict[tuple[object, object], int] | None = None,
+    ) -> CheckedText:
         """Return the citations of an answer, and what of it no passage supports."""
         if not shown:
-            return CitedText([], [], [])
+            return CheckedText(False, [], None)
         places = [(reference.start, reference.end) for reference in references]
         titles = headings(answer) if asked.parts else []
         sentences = [one for one in sentences_of(answer, sorted({*places, *notes})) if not inside(one.start, titles)]
@@ -260,14 +240,17 @@ class CiteSources:
         unsupported = [
             (one.start, one.end) for one in bare if one.start not in stands and not says_nothing_found(one.words)
         ]
-        return CitedText(_numbered(citations, self.style, {}), unmarked, unsupported, _leads(sentences, stands, asked))
+        looks = self.min_citations and self.attribution and not self.markers_suffice
+        return CheckedText(
+            bool(cited_sources(self._standing(citations))),
+            unsupported,
+            _leads(sentences, stands, asked) if looks else None,
+            _numbered(citations, self.style, {} if numbers is None else numbers),
+            unmarked,
+        )
 
     def _standing(self, citations: Sequence[Citation]) -> list[Citation]:
         return [one for one in citations if self.markers_suffice or _is_supported(one)]
-
-    def _leads(self, found: CitedText) -> bool | None:
-        """Return whether the sentence that answers is supported, where that is needed and looked up."""
-        return found.leads if self.min_citations and self.attribution and not self.markers_suffice else None
 
     def _refused(self, state: Generated) -> tuple[Outcome, str | None] | None:
         """Return the outcome of a question that was not searched for, or of an answer that is not shown."""
@@ -279,7 +262,7 @@ class CiteSources:
         return (_UNSEARCHED.get(redirect["intent"], "redirected"), None) if redirect else None
 
     def _judge(
-        self, answer: str, found: CitedText, shown: Sequence[Passage], *, several: bool
+        self, answer: str, found: CheckedText, shown: Sequence[Passage], *, several: bool
     ) -> tuple[Outcome, str | None]:
         if not shown:
             return "no_results", None
@@ -288,7 +271,7 @@ class CiteSources:
         # One question of several may be declined.
         if is_decline(answer, citations, self.decline) and not (several and standing):
             return "declined", _without_markers(first_decline(answer), citations)
-        if len(standing) < self.min_citations or self._leads(found) is False or turns_in_circles(answer):
+        if len(standing) < self.min_citations or found.leads is False or turns_in_circles(answer):
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
 

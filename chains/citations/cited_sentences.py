@@ -3,9 +3,9 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.runnables.utils import AddableDict
 
@@ -14,6 +14,9 @@ from chains.state import SO_FAR, Citation
 from chains.text.sentences import MARKER
 from chains.text.statements import sentence_bounds
 from chains.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from chains.citations.verification import Verified
 
 _LABEL = re.compile(r"\W*(?:sources?|references?|citations?|cited from|see|and|note)\b\W*", re.IGNORECASE)
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1")
@@ -165,13 +168,15 @@ Record = dict[str, Any]
 class CheckedText:
     """Whether a passage supports some of a text, the ranges of the sentences that none supports, and its citations.
 
-    `leads` is False if the sentence that answers is not supported, None if none of the text answers.
+    `leads` says whether the sentence that answers is supported and gives what is asked; None if none of the text
+    answers. `unmarked` are the sentences without a marker that a passage supports, each with what supports it.
     """
 
     supported: bool
     unsupported: list[Range]
     leads: bool | None = True
-    citations: Sequence[Citation] = ()
+    citations: list[Citation] = field(default_factory=list)
+    unmarked: "Sequence[tuple[Sentence, Verified]]" = ()
 
 
 class SentenceGate:
