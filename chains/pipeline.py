@@ -138,7 +138,11 @@ def build_chain(
         stage("confidence", RunnablePassthrough.assign(confidence=step_of(RateAnswers(confidence)))),
     ]
     if safety:
-        steps.insert(2, stage("screening", RunnablePassthrough.assign(screened=QuickStep(safety.screen)), unpack=True))
+        screen = safety.screen
+        kept = {"documents": screen.kept, "nearest": screen.nearest_kept, "passages_dropped": screen.count_dropped}
+        kept |= {"siblings": screen.siblings_kept} if sections else {}
+        screened = RunnablePassthrough.assign(**{name: QuickStep(keep) for name, keep in kept.items()})
+        steps.insert(2, stage("screening", screened))
     if sections:
         steps.insert(2, stage("sections", siblings=sections))
     if scope:

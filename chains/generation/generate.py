@@ -205,13 +205,15 @@ class _Reading:
     def feed(self, piece: BaseMessage) -> BaseMessage:
         if self._markers:
             piece = piece.model_copy(update={"content": self._markers.feed(piece)})
+        if not isinstance(piece, AIMessageChunk):  # A whole message, which nothing can be added to.
+            return without_reasoning(piece) if self._words else piece
         return shown_part(piece, self._words)
 
     def flush(self) -> Iterator[BaseMessage]:
         if self._markers:
             yield shown_part(AIMessageChunk(content=self._markers.flush()), self._words)
-        if self._words:
-            yield AIMessageChunk(content=self._words.flush())
+        if self._words and (rest := self._words.flush()):
+            yield AIMessageChunk(content=rest)
 
 
 def _prompt(system: str | ChatPromptTemplate, reminder: str, variables: Mapping[str, str]) -> ChatPromptTemplate:

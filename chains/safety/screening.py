@@ -188,7 +188,7 @@ IsSuspicious = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class Screen:
-    """Drops the passages of a state that look like an attack, and all of a question that is blocked.
+    """Selects the passages of a state that do not look like an attack.
 
     Args:
         is_suspicious: returns whether a text looks like an attack; None finds none.
@@ -196,13 +196,23 @@ class Screen:
 
     is_suspicious: IsSuspicious | None
 
-    def __call__(self, state: Retrieved) -> dict[str, Any]:
-        """Return the passages that may go on, those below the threshold too, and how many of the first may not."""
-        given = {"documents": state["documents"], "nearest": state.get("nearest", [])}
-        given |= {"siblings": state["siblings"]} if "siblings" in state else {}
-        safe = {name: [one for one in some if not self._is_dropped(one)] for name, some in given.items()}
-        dropped = {"passages_dropped": len(given["documents"]) - len(safe["documents"])}
-        return {name: [] if is_blocked(state) else some for name, some in safe.items()} | dropped
+    def kept(self, state: Retrieved) -> list[Passage]:
+        """Return the passages that may go on: none for a question that is blocked."""
+        return self._allowed(state, state["documents"])
+
+    def nearest_kept(self, state: Retrieved) -> list[Passage]:
+        """Return the same of the passages below the threshold."""
+        return self._allowed(state, state.get("nearest", []))
+
+    def siblings_kept(self, state: Retrieved) -> list[Passage]:
+        """Return the same of the passages of their sections."""
+        return self._allowed(state, state.get("siblings", []))
+
+    def count_dropped(self, state: Retrieved) -> int:
+        return sum(self._is_dropped(passage) for passage in state["documents"])
+
+    def _allowed(self, state: Retrieved, passages: Sequence[Passage]) -> list[Passage]:
+        return [] if is_blocked(state) else [one for one in passages if not self._is_dropped(one)]
 
     def _is_dropped(self, passage: Passage) -> bool:
         if self.is_suspicious is None:
