@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from langchain_core.runnables.utils import AddableDict
 
@@ -14,9 +14,6 @@ from chains.state import SO_FAR, Citation
 from chains.text.sentences import MARKER
 from chains.text.statements import sentence_bounds
 from chains.text.tokens import tokens
-
-if TYPE_CHECKING:
-    from chains.citations.verification import Verified
 
 _LABEL = re.compile(r"\W*(?:sources?|references?|citations?|cited from|see|and|note)\b\W*", re.IGNORECASE)
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1")
@@ -176,7 +173,7 @@ class CheckedText:
     unsupported: list[Range]
     leads: bool | None = True
     citations: list[Citation] = field(default_factory=list)
-    unmarked: "Sequence[tuple[Sentence, Verified]]" = ()
+    unmarked: Sequence[tuple[Sentence, Any]] = ()
 
 
 class SentenceGate:
