@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chains.generation import generate
     from chains.pipeline import STAGES, build_chain
     from chains.reuse.agents import CitationMiddleware
+    from chains.reuse.annotations import structured_citations
     from chains.reuse.functions import (
         citation_metadata,
         deduplicate_citations,
@@ -55,6 +56,7 @@ __all__ = [
     "process_citations",
     "score_confidence",
     "similarity",
+    "structured_citations",
 ]
 
 # Where each name comes from, to be imported when it is first asked for: errors and state do without the pipeline.
@@ -70,6 +72,7 @@ _MODULES = {
     "citations": ("format_citations_markdown",),
     "citations.name_matching": ("dice", "similarity"),
     "confidence": ("score_confidence",),
+    "reuse.annotations": ("structured_citations",),
     "reuse.agents": ("CitationMiddleware",),
     "reuse.graph": ("build_graph",),
 }

@@ -154,8 +154,8 @@ LONGEST_SENTENCE: Final = 1200
 """So many characters without the end of a sentence are taken for a whole one."""
 
 # A sentence is complete only once the next one has begun, so it is enough to look every 30 characters.
-_LOOKED_AT: Final = 30
-_MAY_END = re.compile(r"[.!?:|\n\u3002\uff01\uff1f]")
+LOOKED_AT: Final = 30
+MAY_END = re.compile(r"[.!?:|\n\u3002\uff01\uff1f]")
 
 Range = tuple[int, int]
 Record = dict[str, Any]
@@ -200,10 +200,10 @@ class SentenceGate:
         while True:
             cut = 0
             if len(self._held) > LONGEST_SENTENCE:
-                cut = _last_sentence(self._held[:LONGEST_SENTENCE]) or LONGEST_SENTENCE
-            elif self._new >= _LOOKED_AT and _MAY_END.search(self._held):
+                cut = last_sentence(self._held[:LONGEST_SENTENCE]) or LONGEST_SENTENCE
+            elif self._new >= LOOKED_AT and MAY_END.search(self._held):
                 self._new = 0
-                cut = _last_sentence(self._held)
+                cut = last_sentence(self._held)
             if not cut:
                 return
             whole, self._held = self._held[:cut], self._held[cut:]
@@ -232,8 +232,8 @@ class SentenceGate:
             yield {"answer": text} | ({SO_FAR: new} if any(new.values()) else {})
 
 
-def _last_sentence(text: str) -> int:
-    """Return where the last sentence begins: all before it is whole, its markers too."""
+def last_sentence(text: str) -> int:
+    """Return where the last sentence of a text begins, 0 for its first: all before it is whole, its markers too."""
     markers = [(marker.start, marker.end) for marker in find_markers(text)]
     sentences = sentences_of(text, markers)
     return sentences[-1].start if len(sentences) > 1 else 0

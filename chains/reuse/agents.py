@@ -4,40 +4,25 @@
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.content import Citation as Annotation
+from langchain_core.outputs import LLMResult
 from langgraph.runtime import Runtime
-from pydantic import BaseModel
 
-from chains.citations.cited_sentences import cited_sentences, clauses_of, sentences_of
-from chains.citations.markers import code_ranges, inside
-from chains.citations.verification import verify
-from chains.documents.naming import Place, cited_by_number, place_in, place_name, place_of
-from chains.retrieval.passages import passage
+from chains.citations.cited_sentences import LOOKED_AT, MAY_END, last_sentence
+from chains.documents.naming import cited_by_number, place_name, place_of
+from chains.reuse.annotations import MARKER, CitedSource, annotations_of, citations_in, source_of
 from chains.reuse.tool import content_of
-from chains.state import Answer, Citation, Passage
-from chains.text.letters import one_line
+from chains.state import Answer, Citation
 
 COUNTED = "citations_counted"
 """Set in the `additional_kwargs` of a tool's message whose numbers are those of the thread."""
-
-UNTITLED_CHARACTERS = 60
-"""Of the words of a passage without a title, which stand in its place."""
-
-_MARKER = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)(?:, unsupported)?\](?!\()")
-
-
-class CitedSource(Place):
-    """What a number of the thread stands for: its n-th source has the number n. `passages` are those cited of it."""
-
-    quote: str
-    passages: list[str]
 
 
 class CitationState(AgentState[Any]):
@@ -59,8 +44,10 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
     `extras` hold `number`, `section`, `page`, `doc_id`, `support` (0 to 1), `contradicted` and `verified`, which is
     false for a number that no tool has given or a sentence that its source does not support.
 
-    The markers in the texts of a `structured_response` are resolved in the same way, as `structured_citations` of the
-    state; the `extras` then hold the `field` of the text as well, such as `items[0].rate`.
+    While the model writes, the mode `custom` shows the citations of each sentence as soon as it is whole:
+    `{"type": "citations", "message_id": ..., "citations": [...]}`; the places are those in the message's text.
+
+    What a `structured_response` cites is the `structured_citations` of the state (`chains.structured_citations`).
 
     The sources are in the agent's state, so a checkpointer keeps them although older messages are trimmed. What a
     sub-agent cites is counted on where the supervisor's tool returns the content of its final message.
@@ -76,11 +63,11 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[..., Any]) -> Any:
         """Show the model its earlier answers as text: not every provider takes annotations back."""
-        return handler(_without_annotations(request))
+        return handler(_prepared(request))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[..., Awaitable[Any]]) -> Any:
         """Show the model its earlier answers as text."""
-        return await handler(_without_annotations(request))
+        return await handler(_prepared(request))
 
     def after_agent(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Return the final message, or the structured response, with its citations."""
@@ -89,11 +76,7 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
             return None
         update: dict[str, Any] = {}
         if (response := state.get("structured_response")) is not None:
-            update["structured_citations"] = [
-                {**one, "extras": {**one["extras"], "field": field}}
-                for field, text in _texts(response)
-                for one in annotations_of(text, sources)
-            ]
+            update["structured_citations"] = list(citations_in(response, sources))
         if isinstance(last, AIMessage) and not last.tool_calls:
             given = last.content_blocks
             blocks = [_annotated(block, sources) for block in given]
@@ -104,30 +87,48 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
         return update or None
 
 
-def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts in a structured response, each with its field."""
-    if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, BaseModel):
-        yield from _texts(value.model_dump(), field)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield from _texts(asdict(value), field)
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _texts(inner, f"{field}.{name}".removeprefix("."))
-    elif isinstance(value, Sequence):
-        for place, inner in enumerate(value):
-            yield from _texts(inner, f"{field}[{place}]")
-
-
 def _annotated(block: Any, sources: Sequence[CitedSource]) -> Any:
     """Return a block of the final message with its citations behind those that its provider has made."""
     found = list(annotations_of(block["text"], sources)) if block["type"] == "text" else []
     return {**block, "annotations": [*block.get("annotations", []), *found]} if found else block
 
 
-def _without_annotations(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    return request.override(messages=[_plain(message) for message in request.messages])
+def _prepared(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Return a request without annotations, and with what streams the citations of the reply."""
+    request = request.override(messages=[_plain(message) for message in request.messages])
+    sources, model = cast("CitationState", request.state).get("cited_sources"), request.model
+    if not sources or isinstance(model.callbacks, BaseCallbackManager):
+        return request
+    handlers = [*(model.callbacks or ()), CitationStream(sources, request.runtime.stream_writer)]
+    return request.override(model=model.model_copy(update={"callbacks": handlers}))
+
+
+class CitationStream(BaseCallbackHandler):
+    """Writes the citations of a model's message into a stream of LangGraph, each once its sentence is whole."""
+
+    run_inline = True  # In the order of the words.
+
+    def __init__(self, sources: Sequence[CitedSource], write: Callable[[Any], None]) -> None:
+        self._sources, self._write = sources, write
+        self._text, self._looked_at, self._checked = "", 0, 0
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, **kwargs: Any) -> None:
+        if chunk is None:
+            return
+        self._text += str(chunk.message.text)
+        if len(self._text) - self._looked_at >= LOOKED_AT and MAY_END.search(self._text, self._checked):
+            self._looked_at = len(self._text)
+            self._tell(self._text[: last_sentence(self._text)], chunk.message.id)
+
+    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        for generation in response.generations[0]:
+            message = getattr(generation, "message", None)
+            self._tell(str(message.text) if message else generation.text, message and message.id)
+
+    def _tell(self, text: str, message_id: str | None) -> None:
+        if found := list(annotations_of(text, self._sources, since=self._checked)):
+            self._write({"type": "citations", "message_id": message_id, "citations": found})
+        self._checked = max(self._checked, len(text))
 
 
 def _plain(message: AnyMessage) -> AnyMessage:
@@ -135,37 +136,6 @@ def _plain(message: AnyMessage) -> AnyMessage:
     if annotated and any(map(_annotations, message.content)):
         return message.model_copy(update={"content": str(message.text)})
     return message
-
-
-def annotations_of(text: str, sources: Sequence[CitedSource]) -> Iterator[Annotation]:
-    """Yield a citation for each number in the text's markers, in order; those in code count not."""
-    code = code_ranges(text)
-    markers = [one for one in _MARKER.finditer(text) if not inside(one.start(), code)]
-    places = [marker.span() for marker in markers]
-    sentences = sentences_of(text, places)
-    clauses = clauses_of(text, sentences, places)
-    for marker, indices in zip(markers, cited_sentences(sentences, places), strict=True):
-        claims = [sentences[index].words for index in indices] + [clauses.get(marker.start(), "")]
-        for number in map(int, re.findall(r"\d+", marker[1])):
-            source = sources[number - 1] if 1 <= number <= len(sources) else None
-            yield _annotation(number, source, claims) | {"start_index": marker.start(), "end_index": marker.end()}
-
-
-def _annotation(number: int, source: CitedSource | None, claims: Sequence[str]) -> Annotation:
-    """Return what the source says to one of the claims, the one that it supports best."""
-    if source is None:
-        return Annotation(type="citation", title="", cited_text="", extras={"number": number, "verified": False})
-    passages = [Passage(content=text, metadata={"title": source["title"]}, score=None) for text in source["passages"]]
-    found = verify(claims, passages, None)
-    place = {name: source[name] for name in ("section", "page", "doc_id")}
-    checked = {"support": found.support, "contradicted": found.contradicted, "verified": found.supported}
-    annotation = Annotation(
-        type="citation",
-        title=source["title"],
-        cited_text=found.quote or source["quote"],
-        extras={"number": number, **place, **checked},
-    )
-    return annotation | {"url": source["url"]} if source["url"] else annotation
 
 
 def _counted(message: AnyMessage, sources: list[CitedSource]) -> ToolMessage | None:
@@ -188,7 +158,7 @@ def _recounted(message: ToolMessage, sources: list[CitedSource]) -> Any:
         case {"answer": _, "citations": [_, *_]}:
             return content_of(cast("Answer", found), _numbers_of(cast("Answer", found), sources))
         case {"answer": _, "sources": [{"number": int(), "title": str(), "quote": str()}, *_] as told}:
-            numbers = {one["number"]: _number(_source_told(one), sources) for one in told}
+            numbers = {one["number"]: _number(_source_told(one, one["quote"]), sources) for one in told}
             return _renumbered_text(str(message.text), numbers)
         case {"passages": [{"text": str(), "title": str()}, *_] as passages}:
             found = [Document(one["text"], metadata={**one, "source_urls": one.get("url")}) for one in passages]
@@ -199,35 +169,21 @@ def _recounted(message: ToolMessage, sources: list[CitedSource]) -> Any:
     return None
 
 
-def _source_told(told: Mapping[str, Any]) -> CitedSource:
-    return CitedSource(
-        title=told["title"],
-        section=told.get("section"),
-        page=told.get("page"),
-        doc_id=told.get("doc_id"),
-        url=told.get("url"),
-        quote=told["quote"],
-        passages=[told["quote"]],
-    )
+def _source_told(told: Mapping[str, Any], quote: str) -> CitedSource:
+    place = {name: told.get(name) for name in ("title", "section", "page", "doc_id", "url")}
+    return cast("CitedSource", {**place, "quote": quote, "passages": [quote]})
 
 
 def _numbered_passages(text: str, documents: Sequence[Document], sources: list[CitedSource]) -> str:
     """Return the text of a search with a line above each of its passages: its number and its place."""
     at, parts = 0, []
     for document in documents:
-        number = _number(_source_found(document), sources)
+        number = _number(source_of(document), sources)
         source = sources[number - 1]
         place = text.find(document.page_content, at)
         before, at = (text[at:place], place + len(document.page_content)) if place >= 0 else ("\n\n", at)
         parts += [before, f"[{number}] {place_name(source['title'], source['section'])}\n{document.page_content}"]
     return "".join([*parts, text[at:]])
-
-
-def _source_found(document: Document) -> CitedSource:
-    found = passage(document)
-    place, text = place_in(found["metadata"]), found["content"]
-    title = place["title"] or one_line(text)[:UNTITLED_CHARACTERS]
-    return {**place, "title": title, "quote": text, "passages": [text]}
 
 
 def _numbers_of(answer: Answer, sources: list[CitedSource]) -> dict[int, int]:
@@ -270,7 +226,10 @@ def _counted_block(block: Any, sources: list[CitedSource]) -> Any:
     annotations = [one for one in _annotations(block) if one.get("title") and "number" in one.get("extras", {})]
     if not annotations:
         return block
-    numbers = {one["extras"]["number"]: _number(_source_cited(one), sources) for one in annotations}
+    numbers = {
+        one["extras"]["number"]: _number(_source_told({**one["extras"], **one}, one.get("cited_text", "")), sources)
+        for one in annotations
+    }
     text = _renumbered_text(block["text"], numbers)
     lines = [f"[{number}] {sources[number - 1]['title']}" for number in sorted(set(numbers.values()))]
     return {"type": "text", "text": "\n".join([text, "", "Sources:", *lines])}
@@ -280,17 +239,4 @@ def _renumbered_text(text: str, numbers: Mapping[int, int]) -> str:
     def renumbered(number: re.Match[str]) -> str:
         return str(numbers.get(int(number[0]), "unverified"))
 
-    return _MARKER.sub(lambda marker: re.sub(r"\d+", renumbered, marker[0]), text)
-
-
-def _source_cited(annotation: Mapping[str, Any]) -> CitedSource:
-    extras, quote = annotation["extras"], annotation.get("cited_text", "")
-    return CitedSource(
-        title=annotation["title"],
-        section=extras.get("section"),
-        page=extras.get("page"),
-        doc_id=extras.get("doc_id"),
-        url=annotation.get("url"),
-        quote=quote,
-        passages=[quote],
-    )
+    return MARKER.sub(lambda marker: re.sub(r"\d+", renumbered, marker[0]), text)

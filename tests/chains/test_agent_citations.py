@@ -1,6 +1,8 @@
 """Citations of an agent's final message: real agents and graphs of LangChain, models that say what they are told."""
 
 import sys
+import threading
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,13 +13,15 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import PromptTemplate
 from langchain_core.tools import create_retriever_tool, tool
+from langchain_groq import ChatGroq
 from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 import chains
 from app.wings.mcp.server import AnswerSource, AskOutput, FoundPassage, SearchOutput
 from chains import CitationMiddleware
 from tests.chains.gst import Shelf, gst_chain
+from tests.fakes import MODEL, Reply, fake_groq
 
 GST = Document(
     "The rate of GST is 9%.",
@@ -344,3 +348,45 @@ def test_each_clause_of_a_sentence_is_checked_against_its_own_source():
 
     assert rate == ("[1]", "GST Guide", "The rate of GST is 9%", True)
     assert fee == ("[2]", "Fees", FEES.page_content, True)
+
+
+@pytest.mark.parametrize("way", ["stream", "astream"])
+async def test_the_citations_of_a_sentence_come_in_the_mode_custom_before_the_last_word(way):
+    said = "The rate of GST is 9% [1]. The fee for a permit is 12 dollars [2]. And that is all that there is to say."
+    release, custom, words, before = threading.Event(), list[Any](), "", ""
+    with fake_groq() as groq:
+        groq.replies = [Reply(tool_call=("ask_customs", {"question": "Rate?"})), Reply(said, release=release)]
+        model = ChatGroq(model_name=MODEL, api_key=SecretStr("gsk_test"), base_url=groq.url, max_retries=0)
+        asking = create_agent(model, tools=tools()[:1], middleware=[CitationMiddleware()])
+        async for mode, part in streamed(asking, way, ["messages", "custom", "values"]):
+            if mode == "messages" and part[1]["langgraph_node"] == "model":
+                words += str(part[0].text)
+            elif mode == "custom":
+                custom.append(part)
+                before = before or words
+                release.set()
+            elif mode == "values":
+                final = part["messages"][-1]
+
+    assert said.startswith(before.strip())
+    assert not before.endswith("say.")
+    assert {one["message_id"] for one in custom} == {final.id}
+    assert [one for told in custom for one in told["citations"]] == final.content_blocks[0]["annotations"]
+    assert [one["extras"]["verified"] for told in custom for one in told["citations"]] == [True, False]
+
+
+async def streamed(asking: Any, way: str, modes: list[str]) -> AsyncIterator[Any]:
+    """Yield the parts of an agent's stream, with their modes."""
+    if way == "stream":
+        for part in asking.stream(ASKED, stream_mode=modes):
+            yield part
+    else:
+        async for part in asking.astream(ASKED, stream_mode=modes):
+            yield part
+
+
+def test_a_model_that_does_not_stream_shows_its_citations_at_once():
+    asking = agent(calling("ask_customs", "ask_desk"), BOTH)
+    [told] = asking.stream(ASKED, stream_mode="custom")
+
+    assert [one["extras"]["verified"] for one in told["citations"]] == [True, True]

@@ -1,0 +1,112 @@
+"""Citations of what a model `with_structured_output` returns: the real client, against a server on loopback."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_groq import ChatGroq
+from pydantic import BaseModel, Field, SecretStr
+
+from chains import format_context, structured_citations
+from tests.fakes import MODEL, Reply, fake_groq
+
+TICKETS = Document(
+    "A day ticket costs 6.50 EUR from 1 March 2026 on. Children below 12 years swim free of charge.",
+    metadata={"title": "Prices of the pool", "section": "Tickets", "source_urls": ["https://example.org/pool"]},
+)
+HOURS = Document("The pool opens at 7 am and closes at 9 pm.", metadata={"title": "Hours", "page": 2})
+FOUND = [HOURS, TICKETS]
+
+
+class Ticket(BaseModel):
+    """A ticket of the pool."""
+
+    summary: str = Field(description="One sentence.")
+    price: float = Field(description="What a day ticket costs")
+    valid_from: date
+    children_free: bool
+    citations: list[int] = Field(description="Numbers of the documents that say this.")
+
+
+def verdicts(response: Any) -> list[tuple[str, int, bool]]:
+    """Return the field, the number and the verdict of each citation."""
+    return [
+        (one["extras"]["field"], one["extras"]["number"], one["extras"]["verified"])
+        for one in structured_citations(response, FOUND)
+    ]
+
+
+PROMPT = ChatPromptTemplate([("system", "Answer from these documents.\n{context}"), ("human", "{question}")])
+SAID: Any = {
+    "summary": "Children below 12 years swim free of charge.",
+    "price": 6.5,
+    "valid_from": "2026-03-01",
+    "children_free": True,
+    "citations": [1, 2],
+}
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_each_value_beside_the_numbers_is_checked_in_a_chain_of_ones_own(way):
+    def context(state: Any) -> str:
+        return format_context(state["documents"], style="numbered")["text"]
+
+    def citations(state: Any) -> list[Any]:
+        return structured_citations(state["response"], state["documents"])
+
+    with fake_groq() as groq:
+        groq.replies = [Reply(tool_call=("Ticket", SAID))]
+        model = ChatGroq(model_name=MODEL, api_key=SecretStr("gsk_test"), base_url=groq.url, max_retries=0)
+        chain: Any = (
+            RunnablePassthrough.assign(documents=RunnableLambda(lambda state: FOUND))
+            | RunnablePassthrough.assign(context=context)
+            | RunnablePassthrough.assign(response=PROMPT | model.with_structured_output(Ticket))
+            | RunnablePassthrough.assign(citations=citations)
+        )
+        asked = {"question": "What does a ticket cost?"}
+        state = chain.invoke(asked) if way == "invoke" else await chain.ainvoke(asked)
+
+    assert state["response"] == Ticket(**SAID)
+    assert [(one["extras"]["field"], one["extras"]["verified"]) for one in state["citations"]] == [
+        ("summary", True),
+        ("price", True),
+        ("valid_from", True),
+    ]
+    assert {(one["title"], one["url"], one["extras"]["number"]) for one in state["citations"]} == {
+        ("Prices of the pool", "https://example.org/pool", 2)
+    }
+    assert state["citations"][0]["cited_text"] == "Children below 12 years swim free of charge."
+
+
+def test_a_wrong_figure_and_a_number_of_no_document_are_not_verified():
+    said = Ticket(**SAID | {"price": 7.5, "citations": [2, 9]})
+
+    assert verdicts(said) == [("summary", 2, True), ("price", 2, False), ("valid_from", 2, True)]
+    assert verdicts({"opens": "at 7 am", "citations": [9]}) == [("opens", 9, False)]
+
+
+@dataclass
+class Line:
+    """A line of a price list."""
+
+    text: str
+    citations: list[int]
+
+
+def test_markers_in_texts_and_numbers_of_nested_records_cite_for_their_own_values():
+    said = {
+        "answer": "The pool opens at 7 am [1], and a day ticket costs 6.50 EUR [2].",
+        "lines": [Line("The pool closes at 9 pm. It is open on Mars.", [1])],
+        "citations": [],
+    }
+
+    assert verdicts(said) == [
+        ("answer", 1, True),
+        ("answer", 2, True),
+        ("lines[0].text", 1, True),
+        ("lines[0].text", 1, False),
+    ]
