@@ -10,17 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from chains.documents.naming import (
-    Place,
-    cited_by_number,
-    listed_markdown,
-    passage_markdown,
-    passages_by_place,
-    place_name,
-    place_of,
-    place_text,
-    unsupported_sentences,
-)
+from chains.documents import naming
 from chains.state import Answer, Citation, ClosestPassage
 from chains.text.letters import escape_brackets, one_line
 from chains.text.statements import read_statements
@@ -37,12 +27,12 @@ def matched(citations: Iterable[Citation]) -> list[Citation]:
     return [citation for citation in citations if citation["matched"]]
 
 
-def numbered_places(answer: Answer) -> list[Place]:
+def numbered_places(answer: Answer) -> list[naming.Place]:
     """Return the place of each number of the answer, at the number's position; one that leads nowhere has a title."""
-    places: dict[int, Place] = {}
+    places: dict[int, naming.Place] = {}
     for citation in sorted(answer["citations"], key=lambda citation: not citation["matched"]):
         if citation["number"] is not None:
-            places.setdefault(citation["number"], place_of(citation))
+            places.setdefault(citation["number"], naming.place_of(citation))
     return [place for _, place in sorted(places.items())]
 
 
@@ -83,15 +73,15 @@ def links_of(citations: Iterable[Citation]) -> list[Link]:
         Link(
             citation["start"],
             citation["end"],
-            place_name(citation["title"], citation["section"]),
+            naming.place_name(citation["title"], citation["section"]),
             citation,
-            place_of(citation)["url"],
+            naming.place_of(citation)["url"],
         )
         for citation in matched(citations)
     ]
 
 
-class NumberedSource(Place):
+class NumberedSource(naming.Place):
     """What a number in the answer stands for."""
 
     number: int
@@ -100,11 +90,11 @@ class NumberedSource(Place):
 
 def sources_of(answer: Answer) -> list[NumberedSource]:
     """Return the source of each number."""
-    cited = cited_by_number(answer["citations"])
-    return [{**place_of(source), "number": number, "quote": source["quote"]} for number, source in cited.items()]
+    cited = naming.cited_by_number(answer["citations"])
+    return [{**naming.place_of(source), "number": number, "quote": source["quote"]} for number, source in cited.items()]
 
 
-class NearPassage(Place):
+class NearPassage(naming.Place):
     """A passage near a question that was not answered."""
 
     quote: Annotated[str, Field(description="The passage, in markdown.")]
@@ -115,8 +105,8 @@ class NearPassage(Place):
 def closest_of(answer: Answer) -> list[NearPassage]:
     return [
         {
-            **place_of(passage),
-            "quote": passage_markdown(passage["quote"], passage["table_head"]),
+            **naming.place_of(passage),
+            "quote": naming.passage_markdown(passage["quote"], passage["table_head"]),
             "marked": passage["marked"],
             "score": passage["score"],
         }
@@ -137,9 +127,9 @@ def markdown_below(answer: Answer, *, replaced: bool = False) -> str:
     """
     if replaced and answer["outcome"] not in {"answered", "unsure"}:
         return WITHDRAWN + answer["answer"] + closest_markdown(answer["closest"])
-    cited = cited_by_number(answer["citations"]).items()
-    sources = "\n".join(f"{number}. {_linked(place_of(citation))}" for number, citation in cited)
-    sentences = "\n".join(f"- {one_line(sentence)}" for sentence in unsupported_sentences(answer))
+    cited = naming.cited_by_number(answer["citations"]).items()
+    sources = "\n".join(f"{number}. {_linked(naming.place_of(citation))}" for number, citation in cited)
+    sentences = "\n".join(f"- {one_line(sentence)}" for sentence in naming.unsupported_sentences(answer))
     lists = ((SOURCES, sources), (UNSUPPORTED, sentences))
     below = "".join(heading + lines for heading, lines in lists if lines)
     return below + closest_markdown(answer["closest"])
@@ -151,12 +141,12 @@ def closest_markdown(closest: Sequence[ClosestPassage]) -> str:
     Their markdown is escaped so that it shows no link, image or tag.
     """
     items = []
-    for number, passages in enumerate(passages_by_place(closest), start=1):
+    for number, passages in enumerate(naming.passages_by_place(closest), start=1):
         harmless: list[ClosestPassage] = [
             {**passage, "quote": _harmless(passage["quote"]), "table_head": _harmless(passage["table_head"])}
             for passage in passages
         ]
-        items.append(listed_markdown(_linked(place_of(passages[0])), harmless, f"{number}. "))
+        items.append(naming.listed_markdown(_linked(naming.place_of(passages[0])), harmless, f"{number}. "))
     return CLOSEST + "\n\n".join(items) if items else ""
 
 
@@ -164,8 +154,8 @@ def _harmless(text: str) -> str:
     return _PAIR_OR_BRACKET.sub(lambda pair: pair[0] or "\\", text).replace("<", "&lt;")
 
 
-def _linked(place: Place) -> str:
-    name = escape_brackets(one_line(place_name(place["title"], place["section"])))
+def _linked(place: naming.Place) -> str:
+    name = escape_brackets(one_line(naming.place_name(place["title"], place["section"])))
     page = f", page {place['page']}" if place["page"] else ""
     return f"[{name}]({place['url']}){page}" if place["url"] else f"{name}{page}"
 
@@ -185,7 +175,7 @@ def conversation_markdown(answers: Iterable[Answer]) -> str:
 
 def cited_name(citation: Citation) -> str:
     """Return `Title > Section, page 3`."""
-    return place_name(citation["title"], citation["section"], citation["page"])
+    return naming.place_name(citation["title"], citation["section"], citation["page"])
 
 
 class Section(NamedTuple):
@@ -210,11 +200,11 @@ def notices(answer: Answer, *, replaced: bool) -> Iterator[str]:
 
 def doubts(answer: Answer) -> Iterator[Section]:
     """Yield what no passage supports, and the closest passages: a statement a line, the marked ones with a sign."""
-    sentences = [one_line(text) for text in (answer["draft"], *unsupported_sentences(answer)) if text]
+    sentences = [one_line(text) for text in (answer["draft"], *naming.unsupported_sentences(answer)) if text]
     yield Section("No passage says this", sentences)
     lines: list[str] = []
-    for passages in passages_by_place(answer["closest"]):
-        lines += [*([""] if lines else []), place_text(place_of(passages[0]))]
+    for passages in naming.passages_by_place(answer["closest"]):
+        lines += [*([""] if lines else []), naming.place_text(naming.place_of(passages[0]))]
         for passage in passages:
             for statement in read_statements(passage["quote"], passage["table_head"]):
                 if statement.kind != "head":

@@ -50,37 +50,18 @@ class Trial(NamedTuple):
 MOST_FILES = 20  # Of one upload.
 
 
-class UploadFolder(Protocol):
-    """Adds and removes documents over HTTP."""
-
-    added: int
-    failed: int
-
-    @property
-    def folder(self) -> Path:
-        """Where the files are kept, by category."""
-
-    def resume(self) -> None:
-        """Go on with what waited when the service ended."""
-
-    def close(self) -> None:
-        """Stop; what waits goes on at the next start."""
-
-
 class Outbox(Protocol):
     """Publishes events about questions and answers, without waiting.
 
-    Attributes:
-        sent: Events that the broker has confirmed.
-        dropped: Events that could not be kept.
+    `sent` counts those that the broker has confirmed, `waiting` those that it has not yet, and `dropped` those that
+    could not be kept.
     """
 
     sent: int
     dropped: int
 
     @property
-    def waiting(self) -> int:
-        """The number of events that the broker has not confirmed yet."""
+    def waiting(self) -> int: ...
 
     def check(self) -> str:
         """Read once what keeps the events, and say where they wait.
@@ -97,11 +78,7 @@ class Outbox(Protocol):
         """Take an event, from any thread; while nothing runs, it is dropped."""
 
     def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
-        """Publish an event, or, where nothing runs, store it for the next process that delivers.
-
-        Raises:
-            VectorStoreError: it cannot be stored.
-        """
+        """Publish an event, or store it for the next process that delivers; a VectorStoreError if it cannot be."""
 
     def observer(self, model: str) -> Observer:
         """Return what publishes the events of each call; `model` is the one asked where a call names none."""
@@ -143,11 +120,7 @@ class AnswerLog(Observer, Protocol):
         """
 
     def uses(self) -> Mapping[str, int]:
-        """Return how many kept answers rest on each document, by its id.
-
-        Raises:
-            VectorStoreError: it cannot be read.
-        """
+        """Return how many kept answers rest on each document, by its id; a VectorStoreError if it cannot be read."""
 
     def close(self) -> None:
         """Write what is queued, and close the store."""

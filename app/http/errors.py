@@ -12,24 +12,7 @@ from starlette.exceptions import HTTPException
 
 from app.adapters.sessions.identity import IdentityStoreError
 from app.http.policy import ErrorForm, policies_of, policy_of, route_path
-from chains.errors import (
-    ConfigurationError,
-    DeadlineError,
-    IndexBusyError,
-    IngestionError,
-    LLMBusyError,
-    LLMCircuitError,
-    LLMError,
-    LLMRateLimitError,
-    LLMTimeoutError,
-    LLMTooLargeError,
-    QuestionError,
-    RetrievalError,
-    SafetyCheckError,
-    SessionError,
-    SessionNotFoundError,
-    WaypointError,
-)
+from chains import errors
 from chains.logs import get_logger
 
 log = get_logger(__name__)
@@ -83,22 +66,24 @@ _OPENAI_CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
 _INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or contact support.")
 
 # The nearest class among an error's ancestors decides. A QuestionError's message is written for the client.
-ERROR_REPLIES: dict[type[WaypointError], ErrorReply] = {
+ERROR_REPLIES: dict[type[errors.WaypointError], ErrorReply] = {
     IdentityStoreError: ErrorReply(503, "Your identity cannot be checked at the moment. Try again soon."),
-    SessionNotFoundError: ErrorReply(404, "There is no such conversation."),
-    SessionError: ErrorReply(503, "Conversations cannot be read at the moment. Try again soon."),
-    ConfigurationError: _INTERNAL,
-    IngestionError: _INTERNAL,
-    RetrievalError: ErrorReply(503, "The documents cannot be searched at the moment. Try again soon."),
-    IndexBusyError: ErrorReply(409, "Documents are being added or removed at the moment. Try again when that is done."),
-    LLMError: ErrorReply(502, "The language model could not answer. Try again soon."),
-    LLMTooLargeError: ErrorReply(413, "The question is too large for the language model; shorten it."),
-    LLMCircuitError: ErrorReply(503, "The language model is not working. Try again in a minute."),
-    LLMRateLimitError: _MODEL_BUSY,
-    LLMBusyError: _MODEL_BUSY,
-    LLMTimeoutError: ErrorReply(504, "The language model did not answer in time. Try again."),
-    DeadlineError: ErrorReply(504, "The answer took too long. Try again."),
-    SafetyCheckError: ErrorReply(400, "The question cannot be answered here. Please rephrase it."),
+    errors.SessionNotFoundError: ErrorReply(404, "There is no such conversation."),
+    errors.SessionError: ErrorReply(503, "Conversations cannot be read at the moment. Try again soon."),
+    errors.ConfigurationError: _INTERNAL,
+    errors.IngestionError: _INTERNAL,
+    errors.RetrievalError: ErrorReply(503, "The documents cannot be searched at the moment. Try again soon."),
+    errors.IndexBusyError: ErrorReply(
+        409, "Documents are being added or removed at the moment. Try again when that is done."
+    ),
+    errors.LLMError: ErrorReply(502, "The language model could not answer. Try again soon."),
+    errors.LLMTooLargeError: ErrorReply(413, "The question is too large for the language model; shorten it."),
+    errors.LLMCircuitError: ErrorReply(503, "The language model is not working. Try again in a minute."),
+    errors.LLMRateLimitError: _MODEL_BUSY,
+    errors.LLMBusyError: _MODEL_BUSY,
+    errors.LLMTimeoutError: ErrorReply(504, "The language model did not answer in time. Try again."),
+    errors.DeadlineError: ErrorReply(504, "The answer took too long. Try again."),
+    errors.SafetyCheckError: ErrorReply(400, "The question cannot be answered here. Please rephrase it."),
 }
 
 
@@ -107,7 +92,7 @@ def reply_to(error: Exception) -> ErrorReply:
     match error:
         case RequestRefusedError():
             return error.reply
-        case QuestionError():
+        case errors.QuestionError():
             return ErrorReply(400, str(error))
         case RequestValidationError():
             issues = [

@@ -14,7 +14,7 @@ from app.http import openapi
 from app.http.compat import langserve
 from app.http.errors import add_error_handlers
 from app.http.middleware import middleware
-from app.http.middleware.concurrency import InFlight
+from app.http.middleware.limits import InFlight
 from app.http.routes import answers, copilot, documents, feedback, health, page, sign_in
 from app.wiring import Service
 

@@ -7,30 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, DirectoryPath, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from app.settings import values as v
 from app.settings.group import Group
-from app.settings.values import (
-    LISTED_MODEL,
-    LOCAL_REWRITING_S,
-    LOCAL_SERVERS,
-    LOCAL_TIMEOUT_S,
-    OPENROUTER_MODEL,
-    REWRITING_S,
-    ConfidenceName,
-    EmbeddingProvider,
-    Flag,
-    Fraction,
-    Hosts,
-    JsonObject,
-    ModelProvider,
-    Port,
-    Positive,
-    Reformulation,
-    Reranker,
-    RetrieverName,
-    Seconds,
-    StoreName,
-    WebAddress,
-)
 
 
 class LLMSettings(Group):
@@ -38,13 +16,13 @@ class LLMSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="llm_")
 
-    chosen: ModelProvider | None = Field(None, validation_alias="llm_provider")
+    chosen: v.ModelProvider | None = Field(None, validation_alias="llm_provider")
     """Service that writes the answers; empty: groq or openrouter if its key is set, else offline. ollama and llama-cpp
     run on your own machine and need no key"""
     api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("llm_api_key", "groq_api_key"))
     """API key of the provider; GROQ_API_KEY and OPENROUTER_API_KEY work as well"""
     openrouter_api_key: SecretStr | None = Field(None, validation_alias="openrouter_api_key", exclude=True)
-    base_url: WebAddress | None = None
+    base_url: v.WebAddress | None = None
     """Base URL of the provider: the host alone for groq, up to /v1 for others; empty: Groq itself,
     http://127.0.0.1:11434/v1 for ollama, http://127.0.0.1:8080/v1 for llama-cpp"""
     model: str = Field("llama-3.1-8b-instant", validation_alias=AliasChoices("llm_model", "primary_model_id"))
@@ -53,18 +31,18 @@ class LLMSettings(Group):
     allowed_models: str = ""
     """Models that clients of POST /chat may choose besides LLM_MODEL, separated by commas"""
     temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature")
-    max_tokens: Positive = Field(500, description="Maximum tokens of an answer")
-    timeout_s: Seconds = Field(60, description="Timeout of one request to the model; 300 with ollama and llama-cpp")
+    max_tokens: v.Positive = Field(500, description="Maximum tokens of an answer")
+    timeout_s: v.Seconds = Field(60, description="Timeout of one request to the model; 300 with ollama and llama-cpp")
     max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request")
-    options: JsonObject | None = None
+    options: v.JsonObject | None = None
     """More options of LangChain's class of the provider, as JSON: {"reasoning_effort": "low"}"""
     context_tokens: str = Field("131072", pattern=r"^[1-9]\d*(,[^,=]+=[1-9]\d*)*$", coerce_numbers_to_str=True)
     """Context window of the model in tokens; other models by name, like 131072,gemma2-9b-it=8192"""
-    rpm: Positive | None = Field(None, description="Requests per minute that the provider allows; empty: no limit")
-    tpm: Positive | None = Field(None, description="Tokens per minute that the provider allows; empty: no limit")
-    fallback: Flag = True
+    rpm: v.Positive | None = Field(None, description="Requests per minute that the provider allows; empty: no limit")
+    tpm: v.Positive | None = Field(None, description="Tokens per minute that the provider allows; empty: no limit")
+    fallback: v.Flag = True
     """Whether another model, or the offline answerer, answers when the provider fails"""
-    fallback_base_url: WebAddress | None = None
+    fallback_base_url: v.WebAddress | None = None
     """Base URL of a second, OpenAI-compatible provider, up to /v1"""
     fallback_model: str | None = Field(None, description="Model of the second provider; empty: LLM_MODEL")
     fallback_api_key: SecretStr | None = Field(None, description="API key of the second provider")
@@ -89,7 +67,7 @@ class LLMSettings(Group):
     @property
     def rewriting_timeout_s(self) -> float:
         """Return how long the model may take to rewrite a question; then a rule decides."""
-        return LOCAL_REWRITING_S if self.provider in LOCAL_SERVERS else REWRITING_S
+        return v.LOCAL_REWRITING_S if self.provider in v.LOCAL_SERVERS else v.REWRITING_S
 
     @model_validator(mode="before")
     @classmethod
@@ -99,11 +77,11 @@ class LLMSettings(Group):
         provider = str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()
         names_model = values.get("llm_model") or values.get("primary_model_id")
         if provider == "openrouter" and not names_model:
-            return values | {"llm_model": OPENROUTER_MODEL}
-        if provider not in LOCAL_SERVERS:
+            return values | {"llm_model": v.OPENROUTER_MODEL}
+        if provider not in v.LOCAL_SERVERS:
             return values
-        usual = {"base_url": LOCAL_SERVERS[provider], "timeout_s": LOCAL_TIMEOUT_S}
-        return ({} if names_model else {"llm_model": LISTED_MODEL}) | usual | values
+        usual = {"base_url": v.LOCAL_SERVERS[provider], "timeout_s": v.LOCAL_TIMEOUT_S}
+        return ({} if names_model else {"llm_model": v.LISTED_MODEL}) | usual | values
 
     def contradictions(self) -> Iterator[str]:
         if self.chosen == "groq" and self.api_key is None:
@@ -125,12 +103,12 @@ class EmbeddingSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="embedding_")
 
-    provider: EmbeddingProvider = "huggingface"
+    provider: v.EmbeddingProvider = "huggingface"
     """huggingface runs the model on this machine; openai-compatible calls a service"""
     model: str = Field("sentence-transformers/all-MiniLM-L6-v2", description="Embedding model")
     backend: Literal["onnx", "torch"] = "onnx"
     """Runtime for huggingface; torch needs the extra `huggingface` and runs any model"""
-    base_url: WebAddress | None = None
+    base_url: v.WebAddress | None = None
     """Base URL of the openai-compatible embedding service, like http://127.0.0.1:8080/v1"""
     api_key: SecretStr | None = Field(None, description="API key of the embedding service; empty: LLM_API_KEY")
     prefixes: str | None = Field(None, pattern=r"^([^|]*\|[^|]*|input_type)$")
@@ -150,7 +128,7 @@ class EmbeddingSettings(Group):
 class StoreSettings(Group):
     """Where the index is."""
 
-    kind: StoreName = Field("chroma", validation_alias="vector_store_type")
+    kind: v.StoreName = Field("chroma", validation_alias="vector_store_type")
     """chroma, in a folder or on a server; memory, saved in one JSON file; postgres, for several hosts"""
     memory_path: Path = Field(Path("storage/memory-vector-store.json"), validation_alias="memory_store_path")
     """File of the memory store"""
@@ -167,31 +145,31 @@ class ChromaSettings(Group):
 
     path: Path = Field(Path("storage/chroma"), description="Folder of the vectors, the records and the word index")
     host: str | None = Field(None, pattern=r"^[^\s/:]+$", description="Host of a Chroma server; empty: use the folder")
-    port: Port = Field(8000, description="Port of the Chroma server")
-    ssl: Flag = Field(False, description="Whether the Chroma server uses TLS")
+    port: v.Port = Field(8000, description="Port of the Chroma server")
+    ssl: v.Flag = Field(False, description="Whether the Chroma server uses TLS")
     api_key: SecretStr | None = Field(None, description="Token of the Chroma server, sent as X-Chroma-Token")
 
 
 class RetrievalSettings(Group):
     """How passages are found, here or by a service."""
 
-    url: WebAddress | None = Field(None, validation_alias="retrieval_url")
+    url: v.WebAddress | None = Field(None, validation_alias="retrieval_url")
     """Remote retrieval service with POST /search, like http://retrieval:8002; empty: the local index"""
     api_key: SecretStr | None = Field(None, validation_alias="retrieval_api_key")
     """API key of the retrieval service, sent as a bearer token"""
-    strategy: RetrieverName = Field("hybrid", validation_alias="retriever_type")
+    strategy: v.RetrieverName = Field("hybrid", validation_alias="retriever_type")
     """hybrid: meaning and words; similarity: meaning; mmr: less repetition; compression: passages shortened by the
     LLM"""
     top_k: int = Field(
         10, ge=1, le=100, validation_alias="retrieval_top_k", description="Number of passages to retrieve"
     )
-    threshold: Fraction = Field(0.15, validation_alias="relevance_threshold")
+    threshold: v.Fraction = Field(0.15, validation_alias="relevance_threshold")
     """Minimum cosine similarity of a passage"""
-    mmr_fetch_k: Positive | None = None
+    mmr_fetch_k: v.Positive | None = None
     """For mmr: number of candidate passages; empty: twice the passages to retrieve"""
-    mmr_lambda: Fraction = 0.5
+    mmr_lambda: v.Fraction = 0.5
     """For mmr: 1 favours relevance, 0 diversity"""
-    reranker: Reranker | None = None
+    reranker: v.Reranker | None = None
     """What puts the passages in order again: cross-encoder, a model on this machine (needs the extra `reranking`); llm,
     the language model, in one more call; or the base URL of a service, up to /v1. Empty: none"""
     reranker_model: str | None = None
@@ -199,7 +177,7 @@ class RetrievalSettings(Group):
     cross-encoder/ettin-reranker-17m-v1; a service: its name there"""
     reranker_api_key: SecretStr | None = None
     """API key of the reranking service, sent as a bearer token"""
-    reformulation: Reformulation = Field("auto", validation_alias="enable_query_reformulation")
+    reformulation: v.Reformulation = Field("auto", validation_alias="enable_query_reformulation")
     """auto: rewrite follow-ups as standalone questions before searching, and with a language model those in another
     language than the documents in English; always: rewrite every question; off: search for the user's own words. true
     means always, false means off"""
@@ -208,7 +186,7 @@ class RetrievalSettings(Group):
 class PromptSettings(Group):
     """What the language model is given."""
 
-    context_tokens: Positive = Field(2000, validation_alias="max_context_tokens")
+    context_tokens: v.Positive = Field(2000, validation_alias="max_context_tokens")
     """Maximum tokens of passages in the prompt"""
     context: Literal["passage", "section"] = Field("passage", validation_alias="context")
     """Whether the model is shown what was found, or as much of its sections as fits"""
@@ -225,7 +203,7 @@ class CitationSettings(Group):
     """title: [Title > Section]; numbered: [1]"""
     least: int = Field(1, ge=0, le=20, validation_alias="min_citations")
     """Minimum number of valid sources; an answer that cites fewer is replaced"""
-    stream_checked: Flag = True
+    stream_checked: v.Flag = True
     """Whether a stream shows each sentence after it is checked; off: words as they arrive"""
 
 
@@ -234,16 +212,16 @@ class ConfidenceSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="confidence_")
 
-    enabled: Flag = Field(True, description="Whether answers get a confidence")
-    strategy: ConfidenceName = "calibrated"
+    enabled: v.Flag = Field(True, description="Whether answers get a confidence")
+    strategy: v.ConfidenceName = "calibrated"
     """calibrated: the probability that the answer is right; composite: four factors; tiered: High, Medium, Low by
     similarity, and Low without a matched citation"""
     model: Path | None = None
     """For calibrated: a model fitted by `waypoint eval --fit`; empty: the packaged one"""
-    low_threshold: Fraction = Field(0.4, description="Minimum score of low; not used by tiered")
-    medium_threshold: Fraction = Field(0.6, description="Minimum score of medium; not used by tiered")
-    high_threshold: Fraction = Field(0.8, description="Minimum score of high; not used by tiered")
-    include_factors: Flag = Field(True, description="Whether an answer lists the factors of its confidence")
+    low_threshold: v.Fraction = Field(0.4, description="Minimum score of low; not used by tiered")
+    medium_threshold: v.Fraction = Field(0.6, description="Minimum score of medium; not used by tiered")
+    high_threshold: v.Fraction = Field(0.8, description="Minimum score of high; not used by tiered")
+    include_factors: v.Flag = Field(True, description="Whether an answer lists the factors of its confidence")
 
     def contradictions(self) -> Iterator[str]:
         low, medium, high = self.low_threshold, self.medium_threshold, self.high_threshold
@@ -269,14 +247,14 @@ class SafetySettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="safety_")
 
-    enabled: Flag = Field(True, description="Whether questions, passages and answers are checked")
+    enabled: v.Flag = Field(True, description="Whether questions, passages and answers are checked")
     pii: Literal["redact", "block", "off"] = "redact"
     """Personal data in a question. redact: replaced by its kind, also in logs and traces; block: the question is not
     answered; off: left as it is"""
     injection: Literal["block", "guard", "off"] = "block"
     """A question that looks like an attack on the model. block: not answered; guard: answered after a warning to the
     model; off: not checked, and neither are documents"""
-    link_hosts: Hosts = Field("", validation_alias="trusted_link_hosts")
+    link_hosts: v.Hosts = Field("", validation_alias="trusted_link_hosts")
     """Hosts, subdomains included, that document links (`source_urls`) may point to, separated by commas; other links
     are hidden. Empty: any host"""
 
@@ -294,7 +272,7 @@ class ModerationSettings(Group):
     omni-moderation-latest for openai"""
     api_key: SecretStr | None = None
     """API key of the moderation service; empty: LLM_API_KEY if LLM_PROVIDER is groq, or openai-compatible for openai"""
-    base_url: WebAddress | None = None
+    base_url: v.WebAddress | None = None
     """Base URL of the moderation service: the host alone for groq, up to /v1 for openai; empty: LLM_BASE_URL if the key
     is LLM_API_KEY, else the vendor's own"""
 

@@ -6,18 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BeforeValidator, DirectoryPath, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from app.settings import values as v
 from app.settings.group import Group, address_of_host
-from app.settings.values import (
-    BrokerAddress,
-    Flag,
-    LogLevel,
-    Origins,
-    Port,
-    Positive,
-    RedisAddress,
-    WebAddress,
-    WritableFolder,
-)
 
 LANGSMITH = "https://api.smith.langchain.com"
 
@@ -32,11 +22,11 @@ class CacheSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="cache_")
 
-    enabled: Flag = Field(False, description="Whether anything is cached")
-    embeddings: Flag = Field(True, description="Whether question embeddings are cached")
-    retrieval: Flag = Field(True, description="Whether retrieved passages are cached")
-    llm: Flag = Field(True, description="Whether answers are cached")
-    ttl: Positive = Field(3600, description="Lifetime of a cache entry in seconds")
+    enabled: v.Flag = Field(False, description="Whether anything is cached")
+    embeddings: v.Flag = Field(True, description="Whether question embeddings are cached")
+    retrieval: v.Flag = Field(True, description="Whether retrieved passages are cached")
+    llm: v.Flag = Field(True, description="Whether answers are cached")
+    ttl: v.Positive = Field(3600, description="Lifetime of a cache entry in seconds")
     # Shared caches were in Redis before there was a ledger.
     backend: Annotated[
         Literal["memory", "ledger"], BeforeValidator(lambda value: "ledger" if value == "redis" else value)
@@ -48,10 +38,10 @@ class RedisSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="redis_")
 
-    url: RedisAddress = SecretStr("redis://127.0.0.1:6379/0")
+    url: v.RedisAddress = SecretStr("redis://127.0.0.1:6379/0")
     """Redis for sessions and rate limits; REDIS_HOST and REDIS_PORT work as well"""
     host: str | None = Field(None, exclude=True)
-    port: Port = Field(6379, exclude=True)
+    port: v.Port = Field(6379, exclude=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -67,10 +57,10 @@ class IngestionSettings(Group):
     min_chunks: int = Field(20, ge=0, description="Warn about an index with fewer chunks; 0: never")
     ocr_languages: str = Field("eng", pattern=r"^[\w/]+(\+[\w/]+)*$", validation_alias="ingest_ocr_languages")
     """Languages of scanned PDF pages, read by `tesseract` if it is installed: `eng+deu`; off: not read"""
-    web_allow_private: Flag = False
+    web_allow_private: v.Flag = False
     """Whether web sites in private networks and on this machine may be read"""
-    upload_max_mb: Positive = Field(50, description="Maximum size of one upload, all files together, in MB")
-    upload_quota_mb: Positive = 5000
+    upload_max_mb: v.Positive = Field(50, description="Maximum size of one upload, all files together, in MB")
+    upload_quota_mb: v.Positive = 5000
     """Maximum size of all uploaded files together, in MB; beyond it uploads get 507"""
 
     def contradictions(self) -> Iterator[str]:
@@ -83,9 +73,9 @@ class AccessSettings(Group):
 
     mode: Literal["none", "session", "api_key"] = Field("none", validation_alias="auth_mode")
     """Who may ask. none: anyone on this machine; session: holders of a session; api_key: holders of a key"""
-    allow_anonymous: Flag = False
+    allow_anonymous: v.Flag = False
     """Whether other machines may ask without authentication; they see public documents"""
-    auth_url: WebAddress | None = None
+    auth_url: v.WebAddress | None = None
     """Authentication service for sessions; empty: sessions are read from Redis"""
     api_keys: SecretStr | None = None
     """name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with AUTH_MODE=none"""
@@ -103,12 +93,12 @@ class AccessSettings(Group):
 class WebSettings(Group):
     """The service, its page, and the pages of others that use it."""
 
-    port: Port = Field(3000, description="Port of `waypoint serve`")
+    port: v.Port = Field(3000, description="Port of `waypoint serve`")
     question_characters: int = Field(4000, ge=1, le=4000, validation_alias="question_max_characters")
     """Maximum length of a question on the page, in the terminal and for /copilot; 1,000 for /api/query and /chat"""
     cors_origins: str = ""
     """Origins of web pages that may call the API, separated by commas; * allows all"""
-    frame_ancestors: Origins = ""
+    frame_ancestors: v.Origins = ""
     """Origins of web pages that may embed /embed in a frame, separated by commas; none: no page; empty: CORS_ORIGINS"""
     page: DirectoryPath | None = Field(None, validation_alias="page_path")
     """Folder with what the page shows of its owner: examples.yaml, teams.yaml, page.yaml (name and greeting), logo.svg
@@ -120,12 +110,12 @@ class LogSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="log_")
 
-    level: LogLevel = Field("info", description="Lowest level that is logged: debug, info, warning, error")
+    level: v.LogLevel = Field("info", description="Lowest level that is logged: debug, info, warning, error")
     format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, JSON elsewhere")
-    questions: Flag = Field(False, description="Whether the log contains questions in plain text; else a hash")
-    metrics_folder: WritableFolder | None = Field(None, validation_alias="prometheus_multiproc_dir")
+    questions: v.Flag = Field(False, description="Whether the log contains questions in plain text; else a hash")
+    metrics_folder: v.WritableFolder | None = Field(None, validation_alias="prometheus_multiproc_dir")
     """Folder in which worker processes share their metrics; set it in the environment, not in .env"""
-    otlp_endpoint: WebAddress | None = Field(None, validation_alias="otel_exporter_otlp_endpoint")
+    otlp_endpoint: v.WebAddress | None = Field(None, validation_alias="otel_exporter_otlp_endpoint")
     """OpenTelemetry collector, like http://127.0.0.1:4318"""
 
 
@@ -134,15 +124,17 @@ class LangSmithSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="langsmith_")
 
-    tracing: Flag = Field(False, validation_alias=_either_prefix("tracing", "tracing_v2"))
+    tracing: v.Flag = Field(False, validation_alias=_either_prefix("tracing", "tracing_v2"))
     """Whether traces are sent to LangSmith; the prefix LANGCHAIN_ works as well"""
     api_key: SecretStr | None = Field(None, validation_alias=_either_prefix("api_key"))
     """API key of LangSmith"""
-    endpoint: WebAddress = Field(LANGSMITH, validation_alias=_either_prefix("endpoint"), description="URL of LangSmith")
+    endpoint: v.WebAddress = Field(
+        LANGSMITH, validation_alias=_either_prefix("endpoint"), description="URL of LangSmith"
+    )
     project: str = Field("waypoint", validation_alias=_either_prefix("project"), description="LangSmith project")
-    hide_inputs: Flag = Field(False, validation_alias=_either_prefix("hide_inputs"))
+    hide_inputs: v.Flag = Field(False, validation_alias=_either_prefix("hide_inputs"))
     """Whether questions and documents are left out of traces"""
-    hide_outputs: Flag = Field(False, validation_alias=_either_prefix("hide_outputs"))
+    hide_outputs: v.Flag = Field(False, validation_alias=_either_prefix("hide_outputs"))
     """Whether answers are left out of traces"""
 
     def contradictions(self) -> Iterator[str]:
@@ -155,12 +147,12 @@ class EventSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="events_")
 
-    rabbitmq_url: BrokerAddress | None = Field(None, validation_alias="rabbitmq_url")
+    rabbitmq_url: v.BrokerAddress | None = Field(None, validation_alias="rabbitmq_url")
     """Message broker for events, like amqp://user:password@host:5672/; RABBITMQ_HOST and RABBITMQ_PORT work as well.
     Empty: no events"""
     rabbitmq_host: str | None = Field(None, validation_alias="rabbitmq_host", exclude=True)
-    rabbitmq_port: Port = Field(5672, validation_alias="rabbitmq_port", exclude=True)
-    enabled: Flag = Field(True, description="Whether events are published when RABBITMQ_URL is set")
+    rabbitmq_port: v.Port = Field(5672, validation_alias="rabbitmq_port", exclude=True)
+    enabled: v.Flag = Field(True, description="Whether events are published when RABBITMQ_URL is set")
 
     @model_validator(mode="before")
     @classmethod
@@ -173,6 +165,6 @@ class DatabaseSettings(Group):
 
     url: SecretStr | None = Field(None, validation_alias="database_url")
     """PostgreSQL database, like postgresql://user:password@host:5432/name"""
-    session_ttl: Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
-    answer_log: Flag = Field(True, description="Whether questions, answers and feedback are logged")
-    answer_log_days: Positive = Field(90, description="How many days an answer is kept")
+    session_ttl: v.Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
+    answer_log: v.Flag = Field(True, description="Whether questions, answers and feedback are logged")
+    answer_log_days: v.Positive = Field(90, description="How many days an answer is kept")

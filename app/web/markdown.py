@@ -1,11 +1,13 @@
-"""An answer's markdown -> HTML that is safe to show, with a button for each citation.
+"""An answer's markdown -> HTML that is safe to show, with a button, a `chip`, for each citation.
 
 Markers are replaced by placeholders before the markdown is rendered, so that offsets into the raw answer stay true and
 a button survives in lists, tables and code. What the page gets has passed nh3: no raw HTML, no pictures, no scripts.
+Each part of an answer to several questions stands below a heading with its question.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 
@@ -15,8 +17,116 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from app.web.chips import Chip, place_chips, put_placeholders, without_bidi
-from app.web.parts import under_headings
+from chains.reformulation.splitting import split_questions
+from chains.text.letters import one_line
+
+LONGEST_HEADING = 120
+# How a part begins: with its question in bold letters, or with its number.
+_OPENING = re.compile(r"\*\*(?P<number>\d+)\) (?P<heading>.+)\*\*|(?P<item>\d+)[.)][ \t]+(?P<words>\S.*)")
+_SIGNS = re.compile(r"[][*_`#<>|~\\]")
+
+
+def questions_of(message: str) -> list[str]:
+    """Return the questions of a message that holds several; none where it holds one."""
+    parts = split_questions(message) if message.strip() else ()
+    headings = []
+    for part in parts:
+        plain = _SIGNS.sub("", one_line(part.asked)).strip()
+        plain = plain[:1].upper() + plain[1:]
+        whole = len(plain) <= LONGEST_HEADING
+        headings.append(plain if whole else f"{plain[:LONGEST_HEADING].rsplit(maxsplit=1)[0]} …")
+    return headings if len(headings) > 1 else []
+
+
+def under_headings(answer: str, questions: Sequence[str]) -> str:
+    """Return the markdown of an answer with a heading in the place of each part's number; they are counted from 1."""
+    lines = answer.split("\n")
+    part = 0
+    for at, line in enumerate(lines):
+        found = _OPENING.fullmatch(line) if part < len(questions) and not (at and lines[at - 1].strip()) else None
+        if found is None or int(found["number"] or found["item"]) != part + 1:
+            continue
+        heading = f"# {part + 1}\\. {found['heading'] or questions[part]}"
+        lines[at] = f"{heading}\n\n{found['words']}" if found["words"] else heading
+        part += 1
+    return "\n".join(lines)
+
+
+# Brackets are punctuation to markdown, as the marker's own are: `**Fee:**[1]` stays bold. The signs between them are
+# for private use, and taken out of the answer before.
+_OPEN, _CLOSE = "\u2e28\ue000", "\ue001\u2e29"
+_PRIVATE = re.compile("[\ue000\ue001]")
+_PLACE = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_BRACKETS = re.compile(
+    rf"(?:\\\[|[\[【［〔])\s*((?:{_PLACE.pattern}[\s;,；，、&]*(?:and\s+)?)+?)\s*(?:\\\]|[\]】］〕])"
+)
+# They turn the direction of the text around them, so that it reads as something else than it is.
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_TAG_OR_PLACE = re.compile(rf'<(?:"[^"]*"|[^>"])*>|{_PLACE.pattern}')
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A button in the text: the range of the answer that it takes the place of, and what it says.
+
+    `number` is None where no document was found; `index` is the citation's place in the list, None while it is unknown.
+    """
+
+    start: int
+    end: int
+    number: int | None
+    label: str
+    index: int | None = None
+    kind: str = ""
+
+
+def put_placeholders(answer: str, chips: Sequence[Chip]) -> tuple[str, Sequence[Chip]]:
+    """Return the answer with a placeholder for each chip, and the chips by the placeholders' numbers."""
+    pieces: list[str] = []
+    placed: list[Chip] = []
+    at = 0
+    clean = _PRIVATE.sub("\N{REPLACEMENT CHARACTER}", answer)
+    for chip in sorted(chips, key=lambda chip: (chip.start, chip.end)):
+        if not at <= chip.start <= chip.end <= len(answer):
+            continue  # It overlaps the one before, or lies outside: offsets come from a client.
+        pieces += [clean[at : chip.start], f"{_OPEN}{len(placed)}{_CLOSE}"]
+        placed.append(chip)
+        at = chip.end
+    return _BRACKETS.sub(r"\1", "".join([*pieces, clean[at:]])), placed
+
+
+def place_chips(html: str, chips: Sequence[Chip]) -> str:
+    """Return sanitised HTML with the buttons in place of their placeholders; none inside a tag, none inside a link."""
+    waiting: list[str] = []
+    in_link = False
+
+    def place(found: re.Match[str]) -> str:
+        nonlocal in_link
+        if found[1] is not None:
+            button = _button(chips[int(found[1])]) if int(found[1]) < len(chips) else ""
+            waiting.extend([button] * in_link)
+            return "" if in_link else button
+        tag = _PLACE.sub("", found[0])
+        in_link = tag.startswith("<a ") or (in_link and tag != "</a>")
+        if in_link:
+            return tag
+        after, waiting[:] = "".join(waiting), []
+        return tag + after
+
+    return _TAG_OR_PLACE.sub(place, html)
+
+
+def without_bidi(text: str) -> str:
+    """Return a text that runs in the direction of its letters."""
+    return _BIDI.sub("", text)
+
+
+def _button(chip: Chip) -> str:
+    attributes: Mapping[str, object | None] = {"data-citation": chip.index, "data-kind": chip.kind or None}
+    more = "".join(f' {name}="{value}"' for name, value in attributes.items() if value is not None)
+    shown = "?" if chip.number is None else chip.number
+    return f'<button type="button" class="chip"{more} aria-label="{escape(without_bidi(chip.label))}">{shown}</button>'
+
 
 TAGS = {
     *("p", "br", "hr", "strong", "em", "s", "blockquote", "ul", "ol", "li", "code", "pre", "a", "div"),

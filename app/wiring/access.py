@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from app import hooks
-from app.adapters.sessions.identity import Authenticator, Identity, Scope
+from app.adapters.sessions.identity import ApiKeys, Authenticator, Identity, Scope
 from app.settings import Settings, unused_variables
 from chains.errors import ConfigurationError
 
@@ -32,18 +32,11 @@ class Access:
 
         With AUTH_MODE=none a key of API_KEYS is optional: it allows what anonymous callers may not do, like /metrics.
         """
-        settings = self.settings
-        # A key is optional where anybody may ask.
-        keys_optional = settings.access.mode == "none" and settings.access.api_keys is not None
-        mode = "api_key" if keys_optional else settings.access.mode
-        if mode == "none":
-            return None
-        if mode == "api_key":
-            from app.adapters.sessions.identity import ApiKeys
-
-            return ApiKeys(settings.access.api_keys.get_secret_value() if settings.access.api_keys else "")
-        authenticator: Authenticator = hooks.wing("sessions.plugin:authenticator")(settings, self)
-        return authenticator
+        access = self.settings.access
+        if access.mode == "session":
+            authenticator: Authenticator = hooks.wing("sessions.plugin:authenticator")(self.settings, self)
+            return authenticator
+        return ApiKeys(access.api_keys.get_secret_value()) if access.api_keys else None
 
     @cached_property
     def anonymous(self) -> Identity | None:
@@ -82,9 +75,8 @@ class Access:
             from redis.asyncio.retry import Retry
             from redis.backoff import NoBackoff
 
-        once_more = Retry(NoBackoff(), 1)  # An idle connection may have been closed.
-        timeouts = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), REDIS_TIMEOUT_S)
-        options: dict[str, Any] = {**timeouts, "retry": once_more}
+        options: dict[str, Any] = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), REDIS_TIMEOUT_S)
+        options["retry"] = Retry(NoBackoff(), 1)  # An idle connection may have been closed.
         try:
             return ConnectionPool.from_url(self.settings.redis.url.get_secret_value(), **options)
         except ValueError:

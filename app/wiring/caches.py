@@ -59,17 +59,15 @@ class Caches:
         facts = self._embedding_facts() | settings.as_variables(
             ("retriever_type", "mmr_fetch_k", "mmr_lambda", "reranker", "reranker_model")
         )
-        asking = {
+        asks = {
             "compression": settings.retrieval.strategy == "compression",
             "rerank": settings.retrieval.reranker == "llm",
         }
-        for prompt in (name for name, asks in asking.items() if asks):
+        for prompt in (name for name, is_used in asks.items() if is_used):
             facts |= {"llm": settings.as_variables(("llm_model", "llm_base_url", "llm_temperature"))}
             facts |= {prompt: prompts.load(prompt, settings.prompt.folder)}
         level = self._level("retrieval", TypeAdapter(list[Document]), facts)
-        same: dict[str, Any] = {
-            name: getattr(retriever, name) for name in ("top_k", "threshold", "executor", "link_hosts")
-        }
+        same = {name: getattr(retriever, name) for name in ("top_k", "threshold", "executor", "link_hosts")}
         return CachedRetriever(retriever=retriever, cache=level, version=version, **same)
 
     def answers(self, chain: Runnable[Question, Answer], version: Version, **facts: Any) -> Runnable[Question, Answer]:
@@ -90,14 +88,11 @@ class Caches:
             defaults={"top_k": settings.retrieval.top_k, "threshold": settings.retrieval.threshold, "history": []},
         )
 
-    def _on(self, *levels: LevelName) -> bool:
-        settings = self.settings
-        switches = {
-            "embedding": settings.cache.embeddings,
-            "retrieval": settings.cache.retrieval,
-            "answer": settings.cache.llm,
-        }
-        return settings.cache.enabled and any(switches[level] for level in levels)
+    def _on(self, level: LevelName) -> bool:
+        cache = self.settings.cache
+        return (
+            cache.enabled and {"embedding": cache.embeddings, "retrieval": cache.retrieval, "answer": cache.llm}[level]
+        )
 
     def _level(self, name: LevelName, form: TypeAdapter[Any], facts: Mapping[str, Any]) -> TypedCache[Any]:
         fingerprint = canonical([version("waypoint-copilot"), facts])

@@ -16,18 +16,8 @@ from app import hooks
 from app.settings import Settings
 from app.wiring.llm import condensing_model
 from app.wiring.models import word_similarity
+from chains import confidence
 from chains.clock import Clock
-from chains.confidence import (
-    WORDS,
-    CalibratedConfidence,
-    CompositeConfidence,
-    ConfidenceStrategy,
-    Thresholds,
-    WithoutFactors,
-    load_model,
-    score_confidence,
-    without_confidence,
-)
 from chains.documents.source_urls import with_hosts
 from chains.errors import ConfigurationError
 from chains.pipeline import Reformulation, Sections
@@ -135,37 +125,39 @@ def sections_of(settings: Settings, index: "Callable[[], Passages]") -> Sections
 
 
 def confidence_strategy(
-    settings: Settings, held: Callable[[ConfidenceStrategy], ConfidenceStrategy] | None = None
-) -> ConfidenceStrategy:
+    settings: Settings, held: Callable[[confidence.ConfidenceStrategy], confidence.ConfidenceStrategy] | None = None
+) -> confidence.ConfidenceStrategy:
     """Return the confidence strategy; `held` may hold it to a certificate.
 
     Raises:
         ConfigurationError: CONFIDENCE_MODEL cannot be read.
     """
     if not settings.confidence.enabled:
-        return without_confidence
-    strategy: ConfidenceStrategy = hooks.load("confidence", settings.confidence.strategy)(settings)
+        return confidence.without_confidence
+    strategy: confidence.ConfidenceStrategy = hooks.load("confidence", settings.confidence.strategy)(settings)
     strategy = held(strategy) if held else strategy
-    return strategy if settings.confidence.include_factors else WithoutFactors(strategy)
+    return strategy if settings.confidence.include_factors else confidence.WithoutFactors(strategy)
 
 
-def calibrated(settings: Settings) -> ConfidenceStrategy:
+def calibrated(settings: Settings) -> confidence.ConfidenceStrategy:
     """Rate by the probability that the answer is right."""
-    return CalibratedConfidence(load_model(settings.confidence.model, WORDS), _thresholds(settings.confidence))
+    model = confidence.load_model(settings.confidence.model, confidence.WORDS)
+    return confidence.CalibratedConfidence(model, _thresholds(settings))
 
 
-def composite(settings: Settings) -> ConfidenceStrategy:
+def composite(settings: Settings) -> confidence.ConfidenceStrategy:
     """Rate by four factors."""
-    return CompositeConfidence(_thresholds(settings.confidence), top_k=settings.retrieval.top_k)
+    return confidence.CompositeConfidence(_thresholds(settings), top_k=settings.retrieval.top_k)
 
 
-def tiered(_settings: Settings) -> ConfidenceStrategy:
+def tiered(_settings: Settings) -> confidence.ConfidenceStrategy:
     """Rate by similarity."""
-    return score_confidence
+    return confidence.score_confidence
 
 
-def _thresholds(confidence: Any) -> Thresholds:
-    return Thresholds(confidence.low_threshold, confidence.medium_threshold, confidence.high_threshold)
+def _thresholds(settings: Settings) -> confidence.Thresholds:
+    own = settings.confidence
+    return confidence.Thresholds(own.low_threshold, own.medium_threshold, own.high_threshold)
 
 
 THRESHOLDS = RiskThresholds(guard=0.5, block=0.9)

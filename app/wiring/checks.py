@@ -25,13 +25,7 @@ ANSWER_WITHIN_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One dependency and how to ask it.
-
-    Attributes:
-        name: The dependency.
-        ask: Returns a detail or None if it works, and raises if not.
-        required: Whether the service cannot answer without it.
-    """
+    """One dependency: `ask` returns a detail or None if it works, and raises if not."""
 
     name: str
     ask: Callable[[], Awaitable[str | None]]
@@ -41,9 +35,7 @@ class Check:
 def index_check(embeddings: Embeddings, store: "Callable[[], Passages]") -> Check:
     """Search the index: it is ready if a question can be embedded and finds a chunk, unless the index is empty.
 
-    The detail says what searches the vectors.
-
-    The number of chunks is not returned, because readiness is public.
+    The detail says what searches the vectors, and not how many there are, because readiness is public.
     """
 
     def search() -> str:
@@ -83,12 +75,11 @@ def service_checks(
     settings: Settings, embedder: Embeddings, providers: Sequence[tuple[str, Provider]], outbox: Outbox | None
 ) -> list[Check]:
     """Check the embedding service, the language models, and the stores of sessions, caches and events."""
-    checks = []
-    if settings.embedding.provider == "openai-compatible":
-        checks.append(service_check("embeddings", cast("HttpEmbeddings", embedder).check))
-    for name, provider in providers:
-        checks.append(provider_check(provider, model=None if name == settings.llm.model else name))
-    return checks + backend_checks(settings, outbox)
+    by_service = settings.embedding.provider == "openai-compatible"
+    embeddings = [service_check("embeddings", cast("HttpEmbeddings", embedder).check)] if by_service else []
+    usual = settings.llm.model
+    models = [provider_check(provider, model=None if name == usual else name) for name, provider in providers]
+    return embeddings + models + backend_checks(settings, outbox)
 
 
 async def ping_redis(url: str, *, timeout_s: float) -> None:

@@ -2,11 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
@@ -23,7 +23,7 @@ from app.wiring.storage import parser
 from app.wiring.upgrade import bring_index_over
 from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.engine import Engine, PlainEngine, Reading
-from chains.ingestion.files import Chosen, Problem
+from chains.ingestion.files import Problem
 from chains.ingestion.index import ingest
 from chains.ingestion.mirror import Mirrored, mirror
 from chains.ingestion.writing import Change
@@ -70,38 +70,22 @@ class Ingestion:
     changed: Callable[[], None] = lambda: None
 
     def run(
-        self,
-        given: Sequence[Path | str],
-        *,
-        reset: bool = False,
-        dry_run: bool = False,
-        progress: "Progress | None" = None,
-        engine: EngineChoice = PLAIN,
-        only: Set[Path] | None = None,
+        self, given: Sequence[Path | str], *, reset: bool = False, progress: "Progress | None" = None, **options: Any
     ) -> "Report":
         """Update the index from files and addresses.
 
         Args:
             given: folders, files, and addresses of buckets and web sites.
             reset: rebuild the index, and replace it at the end.
-            dry_run: count what would change, and change nothing.
             progress: called after each file with the number fetched, then with the number stored.
-            engine: reads the files and embeds them.
-            only: files or folders to read again; default: all.
+            options: `dry_run` counts what would change, and changes nothing; `engine` reads the files and embeds them;
+                of files and folders `only` these are read again.
         """
         if not reset:
             bring_index_over(self.settings, self.into)
         paths, copies = fetch(self.settings, given, progress)
         with self.into.locked():
-            report = self.add(
-                paths,
-                reset=reset,
-                dry_run=dry_run,
-                progress=progress,
-                engine=engine,
-                addresses=copies.addresses,
-                only=only,
-            )
+            report = self.add(paths, reset=reset, progress=progress, addresses=copies.addresses, **options)
         return replace(
             report, problems=[*copies.problems, *report.problems], skipped=[*copies.skipped, *report.skipped]
         )
@@ -112,28 +96,16 @@ class Ingestion:
         *,
         reset: bool = False,
         dry_run: bool = False,
-        progress: "Progress | None" = None,
         engine: EngineChoice = PLAIN,
-        addresses: Mapping[Path, str] | None = None,
-        only: Set[Path] | None = None,
-        chosen: Mapping[Path, Chosen] | None = None,
+        **options: Any,
     ) -> "Report":
-        """Like `run` for local files; the caller holds the lock."""
+        """Like `run` for local files; the caller holds the lock, and `options` are those of `ingest`."""
         if not reset:
             self.into.open()  # This checks that it is of these settings.
+        least = self.settings.ingestion.min_chunks
         with closing(engine_of(self.settings, engine, self.into.recipe.embeddings)) as running:
-            report, change = ingest(
-                paths,
-                into=self.into,
-                engine=running,
-                reset=reset,
-                progress=progress,
-                dry_run=dry_run,
-                min_chunks=self.settings.ingestion.min_chunks,
-                addresses=addresses,
-                only=only,
-                chosen=chosen,
-            )
+            options |= {"reset": reset, "dry_run": dry_run, "min_chunks": least}
+            report, change = ingest(paths, into=self.into, engine=running, **options)
         if not dry_run:
             report.problems.extend(self._publish(change, paths))
         return report
@@ -204,14 +176,13 @@ def _checked(address: str) -> tuple[str, str]:
     Raises:
         IngestionError: it contains a user name or a key, or its scheme is unknown.
     """
-    parts = urlsplit(address)
-    if parts.scheme not in (schemes := hooks.names("sources")):
+    parts, schemes, msg = urlsplit(address), hooks.names("sources"), ""
+    if parts.scheme not in schemes:
         msg = f"{parts.scheme}:// cannot be read; an address begins with {', '.join(f'{one}://' for one in schemes)}"
-        raise IngestionError(msg)
-    if "@" in parts.netloc:
+    elif "@" in parts.netloc:
         msg = "addresses are stored and shown, so leave out user names and keys"
-        raise IngestionError(msg)
-    if not parts.netloc:
+    elif not parts.netloc:
         msg = f"{parts.scheme}:// needs a bucket or a host"
+    if msg:
         raise IngestionError(msg)
     return parts.scheme, f"{parts.scheme}://{parts.netloc}{parts.path}"

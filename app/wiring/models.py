@@ -12,19 +12,11 @@ from app import hooks
 from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes, prefixes_for
 from app.adapters.executors import half_of_the_cores
 from app.settings import Settings
+from chains import retrieval as retrievers
 from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, FourCharacters, TokenCounter, WordIndex
 from chains.resilience import RetryPolicy
-from chains.retrieval import (
-    ChunkRetriever,
-    CompressionRetriever,
-    CurrentRetriever,
-    HybridRetriever,
-    MmrRetriever,
-    RerankingRetriever,
-    SimilarityRetriever,
-)
 from chains.retrieval.filters import Documents, FieldIndex
 
 if TYPE_CHECKING:
@@ -128,28 +120,30 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
 
 def current_retriever(
     settings: Settings, index: "Callable[[], Passages]", model: Callable[[], BaseChatModel], **options: Any
-) -> CurrentRetriever:
+) -> retrievers.CurrentRetriever:
     """Return the retriever that RETRIEVER_TYPE names, over the current index; the options are fields of it."""
 
     @lru_cache(maxsize=1)
-    def over(passages: "Passages") -> ChunkRetriever:
+    def over(passages: "Passages") -> retrievers.ChunkRetriever:
         return retriever_of(settings, store=passages, words=passages, model=model)
 
     first = over(index())
     limits = {**_limits(settings), "executor": first.executor}
     # A trace names the strategy.
-    return CurrentRetriever(current=lambda: over(index()), index=index, name=first.get_name(), **limits, **options)
+    return retrievers.CurrentRetriever(
+        current=lambda: over(index()), index=index, name=first.get_name(), **limits, **options
+    )
 
 
 def retriever_of(
     settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
-) -> ChunkRetriever:
+) -> retrievers.ChunkRetriever:
     """Return the retriever that RETRIEVER_TYPE names, behind the reranker that RERANKER names."""
     retrieval = settings.retrieval
-    retriever: ChunkRetriever = hooks.load("retrieval", retrieval.strategy)(settings, store, words, model)
+    retriever: retrievers.ChunkRetriever = hooks.load("retrieval", retrieval.strategy)(settings, store, words, model)
     if retrieval.reranker is None:
         return retriever
-    return RerankingRetriever(
+    return retrievers.RerankingRetriever(
         retriever=retriever,
         compressor=hooks.wing(RERANKERS.get(retrieval.reranker, "reranking.service:service"))(settings, model),
         candidates=RERANKED,
@@ -161,31 +155,31 @@ def retriever_of(
 Model = Callable[[], BaseChatModel]
 
 
-def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
+def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
     """Search by meaning and by words."""
     # The table is opened for the first word that no document holds.
-    return HybridRetriever(
+    return retrievers.HybridRetriever(
         words=words, is_word=lambda word: word in word_similarity(), **_searching(settings, store, words)
     )
 
 
-def similarity(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
+def similarity(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
     """Search by meaning."""
-    return SimilarityRetriever(**_searching(settings, store, words))
+    return retrievers.SimilarityRetriever(**_searching(settings, store, words))
 
 
-def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
+def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
     """Search by meaning, with less repetition."""
     options: dict[str, Any] = {"fetch_k": settings.retrieval.mmr_fetch_k, "weight": settings.retrieval.mmr_lambda}
-    return MmrRetriever(**options, **_searching(settings, store, words))
+    return retrievers.MmrRetriever(**options, **_searching(settings, store, words))
 
 
-def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> ChunkRetriever:
+def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> retrievers.ChunkRetriever:
     """Search by meaning and words, and have the language model shorten what is found."""
     base = settings.replace(retriever_type="hybrid")
     found = retriever_of(base, store=store, words=words, model=model)
     prompt = prompts.load("compression", settings.prompt.folder)
-    return CompressionRetriever(retriever=found, model=model(), prompt=prompt, **_limits(settings))
+    return retrievers.CompressionRetriever(retriever=found, model=model(), prompt=prompt, **_limits(settings))
 
 
 def _searching(settings: Settings, store: ChunkStore, words: WordIndex) -> dict[str, Any]:

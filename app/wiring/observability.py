@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
-from app.ports import Outbox, UploadFolder
+from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.llm import providers_of
 from chains.around.observers import Observer
@@ -128,52 +128,45 @@ def metrics_of(
     caches: CacheStats,
     outbox: Outbox | None,
     models: Mapping[str, BaseChatModel],
-    uploads: UploadFolder | None,
+    uploads: Any,
 ) -> "Metrics":
     """Return the metrics of GET /metrics; `models` may grow."""
     from app.observability.metrics import Metrics
+
+    def one(values: Callable[[], Mapping[str, float]]) -> "Callable[[], Mapping[Labels, float]]":
+        return lambda: {(label,): value for label, value in values().items()}
 
     def of_providers(read: Callable[[Provider], float]) -> "Callable[[], Mapping[Labels, float]]":
         return lambda: {(model, provider.breaker.name): read(provider) for model, provider in providers_of(models)}
 
     def of_levels(event: Event) -> "Callable[[], Mapping[Labels, float]]":
-        return lambda: {(level,): caches.of(level, event) for level in LEVELS}
+        return one(lambda: {level: caches.of(level, event) for level in LEVELS})
 
     metrics = Metrics(shared=settings.logs.metrics_folder)
-    metrics.counts(
-        "waypoint_traces_dropped",
-        "Traces that the backend did not accept",
-        ("backend",),
-        lambda: {(backend,): dropped for backend, dropped in tracing.dropped().items()},
-    )
-    metrics.gauges(
-        "waypoint_breaker_open",
-        "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open",
-        PROVIDER,
-        of_providers(lambda provider: BREAKER_STATES[provider.breaker.state]),
+    add, gauge = metrics.counts, metrics.gauges
+    dropped, faults = "Traces that the backend did not accept", "Steps beside an answer or an ingestion that failed"
+    add("waypoint_traces_dropped", dropped, ("backend",), one(tracing.dropped))
+    add("waypoint_side_step_faults", faults, ("step",), one(lambda: counts))
+    state = "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open"
+    gauge(
+        "waypoint_breaker_open", state, PROVIDER, of_providers(lambda provider: BREAKER_STATES[provider.breaker.state])
     )
     waiting = of_providers(lambda provider: provider.limiter.waiting)
-    metrics.gauges("waypoint_llm_waiting", "Requests that wait because of LLM_RPM or LLM_TPM", PROVIDER, waiting)
+    gauge("waypoint_llm_waiting", "Requests that wait because of LLM_RPM or LLM_TPM", PROVIDER, waiting)
     retries = of_providers(lambda provider: provider.retries.count)
-    metrics.counts("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
+    add("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
     for event in EVENTS:
-        metrics.counts(f"waypoint_cache_{event}", f"Cache {event}", ("level",), of_levels(event))
-    faults = "Steps beside an answer or an ingestion that failed"
-    metrics.counts("waypoint_side_step_faults", faults, ("step",), lambda: {(step,): n for step, n in counts.items()})
+        add(f"waypoint_cache_{event}", f"Cache {event}", ("level",), of_levels(event))
     if uploads is not None:
-        metrics.counts(
-            "waypoint_uploaded_files",
-            "Uploaded files",
-            ("result",),
-            lambda: {("added",): uploads.added, ("failed",): uploads.failed},
-        )
+        results = one(lambda: {"added": uploads.added, "failed": uploads.failed})
+        add("waypoint_uploaded_files", "Uploaded files", ("result",), results)
     if outbox is not None:
-        waiting_events = "Events that the broker has not confirmed yet"
-        metrics.gauges("waypoint_events_waiting", waiting_events, (), lambda: {(): outbox.waiting})
-        metrics.counts(
+        unsent = "Events that the broker has not confirmed yet"
+        gauge("waypoint_events_waiting", unsent, (), lambda: {(): outbox.waiting})
+        add(
             "waypoint_events",
             "Events by result",
             ("result",),
-            lambda: {("sent",): outbox.sent, ("dropped",): outbox.dropped},
+            one(lambda: {"sent": outbox.sent, "dropped": outbox.dropped}),
         )
     return metrics

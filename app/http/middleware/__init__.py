@@ -6,10 +6,8 @@ from limits import parse
 
 from app.http.middleware.authentication import Callers
 from app.http.middleware.bodies import MEGABYTE, Bodies
-from app.http.middleware.concurrency import InFlight, Places
-from app.http.middleware.exchange import Exchange
-from app.http.middleware.gate import Gate
-from app.http.middleware.rate_limit import RateLimit
+from app.http.middleware.gate import Exchange, Gate
+from app.http.middleware.limits import InFlight, Places, RateLimit
 from app.wiring import Service
 
 # Questions of a batch; how long a client may take to send a body; how many questions are answered at once, and how

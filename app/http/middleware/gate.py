@@ -1,11 +1,18 @@
-"""Let a request through to its route as the route's policy asks: each check in turn, each refusal a response."""
+"""Let a request through to its route as the route's policy asks: each check in turn, each refusal a response.
+
+Around that, each request has an id and is counted, and browsers are told what they may do with the response.
+"""
 
 import asyncio
+import re
+import time
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
+import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -14,10 +21,10 @@ from app.adapters.sessions.identity import Scope as IdentityScope
 from app.http.errors import RequestRefusedError, error_response
 from app.http.middleware.authentication import Callers
 from app.http.middleware.bodies import Bodies, parse_json, replayed
-from app.http.middleware.browser_security import check_origin
-from app.http.middleware.concurrency import InFlight, Places
-from app.http.middleware.rate_limit import RateLimit, caller_of
+from app.http.middleware.browser_security import HEADERS, NO_FRAMES, POLICY, check_origin
+from app.http.middleware.limits import InFlight, Places, RateLimit, caller_of
 from app.http.policy import SAFE_METHODS, Policy, policy_of
+from app.observability.metrics import Metrics
 from chains.documents.audience import called_by
 from chains.logs import get_logger
 
@@ -162,3 +169,53 @@ async def _unless_left(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+HEADER = "X-Request-ID"
+_VALID_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_METHODS = {"GET", "HEAD", "POST", "OPTIONS"}
+CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left before the response began.
+
+
+@dataclass
+class Exchange:
+    """ASGI middleware around every request and its response.
+
+    The id is in `request.state.request_id`, in every log line and in the response; a client's own X-Request-ID is kept
+    if it is short and plain. Each request is counted when its response has ended, by method, route and status. Of the
+    security headers a route's own win.
+    """
+
+    app: ASGIApp
+    metrics: Metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(HEADER, "")
+        request_id = given if _VALID_ID.fullmatch(given) else uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
+        status, started = CLIENT_CLOSED_REQUEST, time.perf_counter()
+
+        async def respond(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers[HEADER] = request_id
+                for name, value in (HEADERS | {"Content-Security-Policy": POLICY}).items():
+                    headers.setdefault(name, value)
+                if NO_FRAMES not in headers["Content-Security-Policy"]:
+                    del headers["X-Frame-Options"]  # It takes no list of origins; the policy does.
+            await send(message)
+
+        try:
+            with structlog.contextvars.bound_contextvars(request_id=request_id):
+                await self.app(scope, receive, respond)
+        finally:
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            # The route's template, because clients cannot invent new ones.
+            route = getattr(scope.get("route"), "path", "none")
+            seconds = time.perf_counter() - started
+            self.metrics.request(method=method, route=route, status=status, seconds=seconds)

@@ -13,19 +13,9 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import get_type_hints
 
 from app.edge import matched, numbered_places, word_of_three
+from app.http import questions
 from app.http.openapi import ANSWER, error_responses, ok_response
 from app.http.policy import Policy
-from app.http.questions import (
-    LANGUAGE_SCHEMA,
-    QUERY_SCHEMA,
-    SESSION_MAX_CHARACTERS,
-    ChatTopK,
-    History,
-    SessionId,
-    Threshold,
-    TopK,
-    run_config,
-)
 from app.http.routes.health import PROBE, Health, health_of
 from chains.around.conversations import owner_of
 from chains.documents.naming import place_in
@@ -116,12 +106,12 @@ class QueryBody(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel)
 
-    query: str = Field(examples=["Which permits for cosmetics to Indonesia?"], json_schema_extra=QUERY_SCHEMA)
-    top_k: TopK | None = None
-    threshold: Threshold | None = None
-    history: History
-    session_id: SessionId = None
-    language: str | None = Field(None, **LANGUAGE_SCHEMA)
+    query: str = Field(examples=["Which permits for cosmetics to Indonesia?"], json_schema_extra=questions.QUERY_SCHEMA)
+    top_k: questions.TopK | None = None
+    threshold: questions.Threshold | None = None
+    history: questions.History
+    session_id: questions.SessionId = None
+    language: str | None = Field(None, **questions.LANGUAGE_SCHEMA)
     filters: QuestionFilters = None
 
 
@@ -152,7 +142,7 @@ async def asked(request: Request, body: QueryBody) -> Answer:
     options["filters"] = body.filters or None
     chosen = {name: value for name, value in options.items() if value is not None}
     question = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), **chosen}
-    config = run_config(request, session_id=body.session_id)
+    config = questions.run_config(request, session_id=body.session_id)
     answer: Answer = await request.app.state.services.chain.ainvoke(question, config)
     return answer
 
@@ -161,13 +151,15 @@ sessions_router = APIRouter(tags=["Waypoint"])
 _FORGOTTEN = error_responses(400, 401, 403, 404, 422, 429, 500, 503)
 _FORGOTTEN |= {204: {"description": "Deleted.", "content": {}}}
 
-Session = Annotated[str, Path(min_length=1, max_length=SESSION_MAX_CHARACTERS, description="Its `session_id`.")]
+Session = Annotated[
+    str, Path(min_length=1, max_length=questions.SESSION_MAX_CHARACTERS, description="Its `session_id`.")
+]
 
 
 @sessions_router.delete("/api/sessions/{session_id}", status_code=204, responses=_FORGOTTEN)
 async def forget(request: Request, session_id: Session) -> Response:
     """Delete the conversation with this id. Ids belong to their caller."""
-    await request.app.state.services.conversations.delete(session_id, owner_of(run_config(request)))
+    await request.app.state.services.conversations.delete(session_id, owner_of(questions.run_config(request)))
     return Response(status_code=204)
 
 
@@ -177,9 +169,9 @@ _URL = "https://example.org/regulations.pdf"
 class ChatBody(BaseModel):
     """A question to answer from the `top_k` best passages."""
 
-    query: str = Field(examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA)
-    top_k: ChatTopK = 8
-    session_id: SessionId = None
+    query: str = Field(examples=["What is the exam policy?"], json_schema_extra=questions.QUERY_SCHEMA)
+    top_k: questions.ChatTopK = 8
+    session_id: questions.SessionId = None
     model_id: str | None = Field(None, description="Model that answers: one of LLM_ALLOWED_MODELS; default: LLM_MODEL.")
 
 
@@ -233,7 +225,9 @@ async def chat(request: Request, body: Any) -> ChatAnswer:
     question: dict[str, Any] = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), "top_k": body.top_k}
     if body.session_id:
         question["session_id"] = body.session_id
-    answer = await chain.ainvoke(question, run_config(request, session_id=body.session_id, model_id=body.model_id))
+    answer = await chain.ainvoke(
+        question, questions.run_config(request, session_id=body.session_id, model_id=body.model_id)
+    )
     places = [
         ChatCitation(title=place["title"], page=place["page"] or 0, url=place["url"] or "")
         for place in numbered_places(answer)
@@ -279,9 +273,10 @@ class SearchBody(BaseModel):
     """What to search for; no minimum score applies."""
 
     query: str = Field(
-        examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA | {"maxLength": QUESTION_MAX_CHARACTERS}
+        examples=["What is the exam policy?"],
+        json_schema_extra=questions.QUERY_SCHEMA | {"maxLength": QUESTION_MAX_CHARACTERS},
     )
-    top_k: TopK = 5
+    top_k: questions.TopK = 5
     audience: Literal["public"] | None = Field(None, description="Excludes documents that only staff may see.")
     filters: QuestionFilters = None
 
@@ -315,7 +310,7 @@ class SearchResults(BaseModel):
 @Policy(invalid={"": "a JSON object with a query"})
 async def search_passages(request: Request, body: SearchBody) -> SearchResults:
     """Return the passages nearest to the query that the caller may see."""
-    config = run_config(request)
+    config = questions.run_config(request)
     if body.audience == "public":
         config["configurable"]["audience"] = "public"
     search = request.app.state.services.answerer.search

@@ -22,6 +22,7 @@ from langserve import APIHandler
 from langserve.schema import BatchResponseMetadata, InvokeResponseMetadata
 from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_model, model_validator
 
+from app.http import questions
 from app.http.compat.langserve import playground_file
 from app.http.errors import ErrorReply, logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, data_event, event, events_of
@@ -29,15 +30,6 @@ from app.http.middleware import BATCH_MAX
 from app.http.middleware.browser_security import page_policy
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
 from app.http.policy import KILOBYTE, Policy
-from app.http.questions import (
-    LANGUAGE_SCHEMA,
-    SESSION_DESCRIPTION,
-    SESSION_MAX_CHARACTERS,
-    History,
-    Threshold,
-    TopK,
-    run_config,
-)
 from chains.documents.audience import audience_in
 from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN
 from chains.retrieval.filters import QuestionFilters
@@ -142,11 +134,14 @@ def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHA
         __base__=QuestionObject,
         __doc__=None,
         question=(str, Field(min_length=1, max_length=most, pattern=QUESTION_PATTERN)),
-        history=History,
-        top_k=(TopK, top_k),
-        threshold=(Threshold, threshold),
-        session_id=(str, Field("", max_length=SESSION_MAX_CHARACTERS, description=SESSION_DESCRIPTION)),
-        language=(str, Field("", **LANGUAGE_SCHEMA)),
+        history=questions.History,
+        top_k=(questions.TopK, top_k),
+        threshold=(questions.Threshold, threshold),
+        session_id=(
+            str,
+            Field("", max_length=questions.SESSION_MAX_CHARACTERS, description=questions.SESSION_DESCRIPTION),
+        ),
+        language=(str, Field("", **questions.LANGUAGE_SCHEMA)),
         filters=(QuestionFilters, {}),
     )
 
@@ -255,7 +250,7 @@ def question_of(question: BaseModel) -> Question:
 
 def call_config(request: Request) -> RunnableConfig:
     """Return the config of one question of the request, with its own run id."""
-    return run_config(request) | {"run_id": uuid4()}
+    return questions.run_config(request) | {"run_id": uuid4()}
 
 
 def _metadata(config: RunnableConfig) -> dict[str, Any]:

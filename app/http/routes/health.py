@@ -12,7 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
 from app.adapters.sessions.identity import Scope
-from app.http.middleware.concurrency import RETRY_AFTER_S, InFlight
+from app.http.middleware.limits import RETRY_AFTER_S, InFlight
 from app.http.openapi import error_responses
 from app.http.policy import Policy
 from app.http.questions import identity_of

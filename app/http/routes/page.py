@@ -13,7 +13,7 @@ from app.http.middleware.browser_security import page_policy
 from app.http.page_files import EXAMPLES, LOGOS, TEAMS, ExampleQuestions, Teams, file_in, owner_of
 from app.http.policy import KILOBYTE, Policy, no_question
 from app.web import answer, assets, document, view, words
-from app.web.parts import questions_of
+from app.web.markdown import questions_of
 from app.wiring import Service
 
 A_YEAR_S = 365 * 24 * 3600

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.http.middleware.exchange import Exchange
+from app.http.middleware.gate import Exchange
 from app.http.routes import health as route
 from app.observability.metrics import Labels, Metrics
 from chains.around.observers import Call

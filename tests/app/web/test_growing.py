@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app.web import answer
-from app.web.growing import steady
+from app.web.answer import steady
 
 ANSWER = """To ship **sea freight** you need [Indonesia Import > Documents; B > C]:
 

@@ -5,7 +5,7 @@ from graphlib import CycleError
 import pytest
 
 from app.web import assets
-from app.web.joining import join_modules, join_styles
+from app.web.assets import join_modules, join_styles
 
 MAIN = """// Begins.
 import { greet as hello } from "./words.js";

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.web.marks import count, mark, plain
+from app.web.document import count, mark, plain
 
 OPEN, MARK, CLOSE = '<mark class="quote" id="quote">', '<mark class="quote">', "</mark>"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.web import answer
-from app.web.parts import LONGEST_HEADING, questions_of, under_headings
+from app.web.markdown import LONGEST_HEADING, questions_of, under_headings
 
 MESSAGE = "Dear desk,\n\nWhat is the *GST* rate? Which permits does Indonesia want?\n\nRegards\nJo"
 QUESTIONS = ["What is the GST rate?", "Which permits does Indonesia want?"]

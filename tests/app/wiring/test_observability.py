@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
 import app
-from app.http.middleware.concurrency import InFlight
+from app.http.middleware.limits import InFlight
 from app.http.routes.health import Readiness
 from app.settings import load_settings
 from app.wings.events.plugin import outbox as outbox_of

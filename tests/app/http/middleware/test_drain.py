@@ -1,6 +1,6 @@
 import asyncio
 
-from app.http.middleware.concurrency import InFlight
+from app.http.middleware.limits import InFlight
 
 
 async def test_a_drain_ends_with_the_last_request():

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from app.adapters.sessions.identity import Identity
 from app.http import middleware
 from app.http.middleware.bodies import DISCARD_BYTES, MAX_DEPTH
-from app.http.middleware.rate_limit import RETRY_STORAGE_S, RateLimit, caller_of
+from app.http.middleware.limits import RETRY_STORAGE_S, RateLimit, caller_of
 from app.wiring.access import Access
 from tests.access import (
     ASKED,

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 
-from app.http.middleware.concurrency import InFlight
+from app.http.middleware.limits import InFlight
 from app.http.routes.health import Readiness
 from app.http.server import create_app
 from app.ledger.connect import open_database
