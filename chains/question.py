@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from typing import Any, cast
 
 from chains.errors import ConfigurationError, QuestionError
 from chains.state import Question, Searching
@@ -35,6 +36,12 @@ def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str
         msg = "Query contains invalid Unicode (unpaired surrogate)"
         raise QuestionError(msg)
     return question.strip()
+
+
+def question_with(text: str, **options: Any) -> Question:
+    """Return a question with those of its other fields that are given: neither None nor empty."""
+    given = {name: value for name, value in options.items() if value not in (None, "", [], {})}
+    return cast("Question", {"question": text} | given)
 
 
 def check_fields(given: Iterable[str], known: Collection[str], of: str) -> None:

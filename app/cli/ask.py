@@ -8,8 +8,7 @@ import typer
 
 from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import answer_text, as_json, complain, show, show_stream
-from chains.question import check_question
-from chains.state import Question
+from chains.question import check_question, question_with
 
 
 def ask(
@@ -26,13 +25,8 @@ def ask(
     """Answer one question. Where you have set up no documents of yours, the sample corpus answers."""
     gc.disable()  # The process lives for seconds: garbage collection would only delay the answer.
     settings = read_settings()
-    asked = Question(question=check_question(question, settings.web.question_characters))
-    if top_k is not None:
-        asked["top_k"] = top_k
-    if threshold is not None:
-        asked["threshold"] = threshold
-    if language is not None:
-        asked["language"] = language
+    text = check_question(question, settings.web.question_characters)
+    asked = question_with(text, top_k=top_k, threshold=threshold, language=language)
     service = service_to_ask(settings, logs_answers=True)
     if json:
         answer = service.chain.invoke(asked)

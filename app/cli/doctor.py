@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from functools import cache, partial
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,9 +17,6 @@ from app.settings.values import LOCAL_SERVERS
 from chains.errors import ConfigurationError, WaypointError
 from chains.logs import masked
 
-if TYPE_CHECKING:
-    from app.wiring.index import Index
-
 TRIALS_OF_WINGS = ("events.plugin:trials", "office.doctor:trials", "safety.moderator:trials")
 STORE_SETTINGS = {"memory": "MEMORY_STORE_PATH", "chroma": "CHROMA_PATH or CHROMA_HOST", "postgres": "DATABASE_URL"}
 
@@ -28,12 +25,7 @@ State = Literal["ok", "failed", "off"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of trying one part.
-
-    Attributes:
-        required: Whether the service cannot work without it.
-        remedy: What to do about a failure.
-    """
+    """The result of trying one part, which may be `required`; `remedy` is what to do about a failure."""
 
     part: str
     state: State
@@ -73,8 +65,8 @@ def _findings() -> Iterator[Finding]:
 def findings(settings: Settings) -> Iterator[Finding]:
     """Try the parts one by one, each made when it is tried; those of a wing are its own to name."""
     left_out: list[Finding] = []
-    tried = Trials(settings)
-    trials = [*tried.retrieval(), *tried.models(), *tried.certificate(), *tried.backends(), tried.side_steps()]
+    parts = (_retrieval, _models, _certificate, _backends, _side_steps)
+    trials = [trial for part in parts for trial in part(settings)]
     for place in TRIALS_OF_WINGS:
         try:
             trials += hooks.wing(place)(settings)
@@ -94,109 +86,99 @@ def _found(trial: Trial) -> Finding:
         return Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
 
 
-class Trials:
-    """What is tried of the parts that the settings name."""
+def _retrieval(settings: Settings) -> Iterator[Trial]:
+    """Yield the embedding model, and what is searched."""
+    from app.wiring.answerer import open_answerer
+    from app.wiring.checks import QUESTION
+    from app.wiring.index import open_index
+    from app.wiring.sample import ingest_command
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    index = cache(lambda: open_index(settings))
 
-    @cached_property
-    def index(self) -> "Index":
-        from app.wiring import open_index
+    def embed() -> str:
+        return f"{settings.embedding.model}, {len(index().embeddings.embed_query(QUESTION))} dimensions"
 
-        return open_index(self.settings)
+    def search() -> str:
+        passages = index().current()
+        nearest = passages.nearest(index().embeddings.embed_query(QUESTION), 1, {})
+        count, by = passages.count(), passages.searched_by()
+        empty = f"; fill it with `{ingest_command(settings)}`" if count == 0 else ""
+        return f"{index().stored.place}: {count} chunks, a search by {by} found {len(nearest)}{empty}"
 
-    def retrieval(self) -> Iterator[Trial]:
-        """Yield the embedding model, and what is searched."""
-        from app.wiring.answerer import open_answerer
-        from app.wiring.checks import QUESTION
-        from app.wiring.sample import ingest_command
+    def ask() -> str:
+        retriever = open_answerer(index()).retriever
+        passages = retriever.invoke(QUESTION, {"configurable": {"audience": "internal"}})
+        return f"{masked(settings.retrieval.url)}: a search found {len(passages)}"
 
-        settings = self.settings
+    if settings.embedding.provider == "openai-compatible":
+        yield Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
+    else:
+        yield Trial("embedding model", embed, "reinstall the package: its model files are missing or changed")
+    if settings.retrieval.url is not None:
+        yield Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
+        return
+    place = STORE_SETTINGS.get(settings.store.kind, "its settings")
+    yield Trial("vector store", search, f"check VECTOR_STORE_TYPE, {place}; `waypoint ingest --reset PATH`")
 
-        def embed() -> str:
-            return f"{settings.embedding.model}, {len(self.index.embeddings.embed_query(QUESTION))} dimensions"
 
-        def search() -> str:
-            passages = self.index.current()
-            nearest = passages.nearest(self.index.embeddings.embed_query(QUESTION), 1, {})
-            count, by = passages.count(), passages.searched_by()
-            empty = f"; fill it with `{ingest_command(settings)}`" if count == 0 else ""
-            return f"{self.index.stored.place}: {count} chunks, a search by {by} found {len(nearest)}{empty}"
+def _models(settings: Settings) -> Iterator[Trial]:
+    """Yield the language models."""
+    from app.wiring.llm import first_model, second_model
 
-        def ask() -> str:
-            retriever = open_answerer(self.index).retriever
-            passages = retriever.invoke(QUESTION, {"configurable": {"audience": "internal"}})
-            return f"{masked(settings.retrieval.url)}: a search found {len(passages)}"
+    def ask(model: Any) -> str:
+        reply = model.invoke("Answer with the word yes.")
+        listed = ""
+        if settings.provider in LOCAL_SERVERS:
+            from app.adapters.llm.openai_compatible import listed_models
 
-        if settings.embedding.provider == "openai-compatible":
-            yield Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
-        else:
-            yield Trial("embedding model", embed, "reinstall the package: its model files are missing or changed")
-        if settings.retrieval.url is not None:
-            yield Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
-            return
-        place = STORE_SETTINGS.get(settings.store.kind, "its settings")
-        yield Trial("vector store", search, f"check VECTOR_STORE_TYPE, {place}; `waypoint ingest --reset PATH`")
+            listed = f"; the server lists {', '.join(listed_models(model))}"
+        return f"{reply.response_metadata.get('model_name', settings.llm.model)} answered{listed}"
 
-    def models(self) -> Iterator[Trial]:
-        """Yield the language models."""
-        from app.wiring.llm import first_model, second_model
+    if settings.provider == "offline":
+        yield Trial("language model", None, "LLM_API_KEY")
+        return
+    server = f"start {settings.provider}, or check" if settings.provider in LOCAL_SERVERS else "check LLM_API_KEY,"
+    remedy = f"{server} LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
+    yield Trial("language model", lambda: ask(first_model(settings)), remedy)
+    if settings.llm.fallback and settings.llm.fallback_base_url:
+        remedy = "check LLM_FALLBACK_BASE_URL, LLM_FALLBACK_MODEL and LLM_FALLBACK_API_KEY"
+        yield Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
 
-        settings = self.settings
 
-        def ask(model: Any) -> str:
-            reply = model.invoke("Answer with the word yes.")
-            listed = ""
-            if settings.provider in LOCAL_SERVERS:
-                from app.adapters.llm.openai_compatible import listed_models
+def _certificate(settings: Settings) -> Iterator[Trial]:
+    """Yield the certificate of the high level of confidence."""
+    from app.wiring.certification import COMMAND, REMEDY, Certification
+    from app.wiring.ledger import ledger_of
 
-                listed = f"; the server lists {', '.join(listed_models(model))}"
-            return f"{reply.response_metadata.get('model_name', settings.llm.model)} answered{listed}"
+    certification = Certification(settings, lambda: ledger_of(settings).fact("version"))
+    status = certification.status if settings.retrieval.url is None else None
+    with suppress(WaypointError):  # The trial itself reports this error.
+        status = status if status and certification.certificate else None
+    yield Trial("high confidence", status, REMEDY if status else COMMAND, required=False)
 
-        if settings.provider == "offline":
-            yield Trial("language model", None, "LLM_API_KEY")
-            return
-        server = f"start {settings.provider}, or check" if settings.provider in LOCAL_SERVERS else "check LLM_API_KEY,"
-        remedy = f"{server} LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
-        yield Trial("language model", lambda: ask(first_model(settings)), remedy)
-        if settings.llm.fallback and settings.llm.fallback_base_url:
-            remedy = "check LLM_FALLBACK_BASE_URL, LLM_FALLBACK_MODEL and LLM_FALLBACK_API_KEY"
-            yield Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
 
-    def certificate(self) -> Iterator[Trial]:
-        """Yield the certificate of the high level of confidence."""
-        from app.wiring.certification import COMMAND, REMEDY, Certification
-        from app.wiring.ledger import ledger_of
+def _side_steps(settings: Settings) -> Iterator[Trial]:
+    """Yield the steps beside answers and ingestions."""
+    from app.ledger.work import Faults
+    from app.wiring.ledger import ledger_of
 
-        certification = Certification(self.settings, lambda: ledger_of(self.settings).fact("version"))
-        status = certification.status if self.settings.retrieval.url is None else None
-        with suppress(WaypointError):  # The trial itself reports this error.
-            status = status if status and certification.certificate else None
-        yield Trial("high confidence", status, REMEDY if status else COMMAND, required=False)
+    remedy = "report it with its log line `side_step_failed`; a fault is listed here for seven days"
+    yield Trial("side steps", lambda: Faults(ledger_of(settings)).status(), remedy, required=False)
 
-    def side_steps(self) -> Trial:
-        """Return the steps beside answers and ingestions."""
-        from app.ledger.work import Faults
-        from app.wiring.ledger import ledger_of
 
-        remedy = "report it with its log line `side_step_failed`; a fault is listed here for seven days"
-        return Trial("side steps", lambda: Faults(ledger_of(self.settings)).status(), remedy, required=False)
+def _backends(settings: Settings) -> Iterator[Trial]:
+    """Yield Redis and the backends of traces."""
+    from app.wiring.checks import TIMEOUT_S, answers, ping_redis
+    from app.wiring.observability import tracing_of
 
-    def backends(self) -> Iterator[Trial]:
-        """Yield Redis and the backends of traces."""
-        from app.wiring.checks import TIMEOUT_S, answers, ping_redis
-        from app.wiring.observability import tracing_of
-
-        settings = self.settings
-        if settings.uses_redis:
-            ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)
-            yield Trial("redis", partial(answers, ping), "start Redis, or check REDIS_URL", settings.has_redis_sessions)
-        else:
-            yield Trial("redis", None, "REDIS_URL or AUTH_MODE")
-        tracing = tracing_of(settings)
-        for name, probe in tracing.probes.items():
-            remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
-            yield Trial(name, probe, remedy, required=False)
-        if not tracing.exports:
-            yield Trial("tracing", None, "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT")
+    if settings.uses_redis:
+        ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)
+        yield Trial("redis", partial(answers, ping), "start Redis, or check REDIS_URL", settings.has_redis_sessions)
+    else:
+        yield Trial("redis", None, "REDIS_URL or AUTH_MODE")
+    tracing = tracing_of(settings)
+    for name, probe in tracing.probes.items():
+        remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
+        yield Trial(name, probe, remedy, required=False)
+    if not tracing.exports:
+        yield Trial("tracing", None, "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT")

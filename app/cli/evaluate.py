@@ -98,13 +98,8 @@ def evaluate(
     from evals.questions import find_questions, read_questions
     from evals.rows import read_rows
 
-    asking: dict[str, Any] = {
-        "report": report,
-        "fit": fit_out,
-        "langsmith": langsmith,
-        "judge": judge,
-        "certify": certify,
-    }
+    asking: dict[str, Any] = {"report": report, "fit": fit_out, "langsmith": langsmith, "judge": judge}
+    asking["certify"] = certify
     if questions == "safety":
         excluded = asking | {"compare": compare, "fail-under": fail_under}
         _refuse("safety measures texts and prints only its table", excluded)
@@ -158,15 +153,16 @@ def _measured(
     settings = read_settings().replace(**(FITTING if fit else MEASURING))
     if certify:
         _refuse("--certify rates by the confidence in force", {"fit": fit})
-        if not settings.confidence.enabled or settings.confidence.strategy != "calibrated":
-            msg = "--certify needs CONFIDENCE_ENABLED=true and CONFIDENCE_STRATEGY=calibrated"
-            raise ConfigurationError(msg)
-        if settings.retrieval.url:
-            msg = "--certify needs an index of its own: RETRIEVAL_URL asks another service, whose documents may change"
-            raise ConfigurationError(msg)
-    if judge and settings.provider == "offline":
-        msg = "--judge needs a language model: set LLM_API_KEY"
-        raise ConfigurationError(msg)
+    is_calibrated = settings.confidence.enabled and settings.confidence.strategy == "calibrated"
+    reasons = {
+        "--certify needs CONFIDENCE_ENABLED=true and CONFIDENCE_STRATEGY=calibrated": certify and not is_calibrated,
+        "--certify needs an index of its own: RETRIEVAL_URL asks another service, whose documents may change": (
+            certify and settings.retrieval.url
+        ),
+        "--judge needs a language model: set LLM_API_KEY": judge and settings.provider == "offline",
+    }
+    for reason in (reason for reason, holds in reasons.items() if holds):
+        raise ConfigurationError(reason)
     experiments = experiments_of(settings) if langsmith else None
     services = service_to_ask(settings)
     if certify is False and services.answerer.certification:
@@ -292,16 +288,14 @@ def _certify_high(services: "Service", cases: Sequence["Case"], rows: Sequence["
     certified = certify(judged, above=services.settings.confidence.medium_threshold)
     if certified is None or certification is None:
         least, right = least_kept(WRONG_AT_MOST, CONFIDENCE), sum(right for _, right in judged)
+        more = "More questions would not do: among the answers with the highest scores too many are wrong"
+        if (times := times_needed(judged)) is not None:
+            more = f"About {math.ceil(times * len(cases))} questions like these are needed, not {len(cases)}"
         msg = (
             f"no score is certified: at most {100 * WRONG_AT_MOST:.0f} % wrong, with {100 * CONFIDENCE:.0f} % "
             f"confidence, needs {least} answers with high scores and none of them wrong, or more; "
-            f"of {len(judged)} answers {right} are right"
+            f"of {len(judged)} answers {right} are right. {more}"
         )
-        if (times := times_needed(judged)) is None:
-            more = "More questions would not do: among the answers with the highest scores too many are wrong"
-        else:
-            more = f"About {math.ceil(times * len(cases))} questions like these are needed, not {len(cases)}"
-        msg = f"{msg}. {more}"
         raise WaypointError(msg)
     bound = upper_bound(certified.wrong, certified.kept, CONFIDENCE)
     certification.keep(

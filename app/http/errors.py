@@ -45,17 +45,9 @@ class ErrorReply:
 class RequestRefusedError(Exception):
     """A request is refused before it reaches its route."""
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        headers: Mapping[str, str] | None = None,
-        *,
-        code: str | None = None,
-        param: str | None = None,
-    ) -> None:
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None, **named: Any) -> None:
         super().__init__(message)
-        self.reply = ErrorReply(status, message, headers, code=code, param=param)
+        self.reply = ErrorReply(status, message, headers, **named)
 
 
 # Python 3.13 renames two statuses.
@@ -95,10 +87,9 @@ def reply_to(error: Exception) -> ErrorReply:
         case errors.QuestionError():
             return ErrorReply(400, str(error))
         case RequestValidationError():
-            issues = [
-                {"loc": issue["loc"], "msg": issue_text(issue), "type": issue["type"]} for issue in error.errors()
-            ]
-            return ErrorReply(422, first_issue(error), issues=issues)
+            issues = error.errors()
+            shown = [{"loc": one["loc"], "msg": issue_text(one), "type": one["type"]} for one in issues]
+            return ErrorReply(422, first_issue(error), issues=shown)
         case HTTPException():
             return ErrorReply(error.status_code, str(error.detail), error.headers)
     known = (ERROR_REPLIES[kind] for kind in type(error).__mro__ if kind in ERROR_REPLIES)

@@ -21,7 +21,7 @@ from chains.around.conversations import owner_of
 from chains.documents.naming import place_in
 from chains.documents.source_urls import source_urls
 from chains.logs import masked
-from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question
+from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question, question_with
 from chains.retrieval.filters import QuestionFilters
 from chains.state import (
     Answer,
@@ -137,11 +137,8 @@ async def asked(request: Request, body: QueryBody) -> Answer:
     Raises:
         QuestionError: the question is empty or too long, or its filters cannot be read or name no field.
     """
-    options: dict[str, Any] = {"top_k": body.top_k, "threshold": body.threshold, "session_id": body.session_id}
-    options |= {"history": body.history or None, "language": body.language or None}
-    options["filters"] = body.filters or None
-    chosen = {name: value for name, value in options.items() if value is not None}
-    question = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), **chosen}
+    options = {name: value for name, value in body if name != "query"}
+    question = question_with(check_question(body.query, QUERY_MAX_CHARACTERS), **options)
     config = questions.run_config(request, session_id=body.session_id)
     answer: Answer = await request.app.state.services.chain.ainvoke(question, config)
     return answer
@@ -222,9 +219,8 @@ def chat_router(models: Sequence[str]) -> APIRouter:
 async def chat(request: Request, body: Any) -> ChatAnswer:
     """Answer one question with numbered citations."""
     chain = request.app.state.services.numbered_chain(body.model_id)
-    question: dict[str, Any] = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), "top_k": body.top_k}
-    if body.session_id:
-        question["session_id"] = body.session_id
+    query = check_question(body.query, QUERY_MAX_CHARACTERS)
+    question = question_with(query, top_k=body.top_k, session_id=body.session_id)
     answer = await chain.ainvoke(
         question, questions.run_config(request, session_id=body.session_id, model_id=body.model_id)
     )

@@ -31,7 +31,7 @@ from app.http.middleware.browser_security import page_policy
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
 from app.http.policy import KILOBYTE, Policy
 from chains.documents.audience import audience_in
-from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN
+from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, question_with
 from chains.retrieval.filters import QuestionFilters
 from chains.state import Answer, Question
 
@@ -241,11 +241,10 @@ def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseMo
     router.add_api_route(endpoint=endpoint, methods=["POST"], **options)
 
 
-def question_of(question: BaseModel) -> Question:
+def question_of(body: BaseModel) -> Question:
     """Return the chain's input from the body."""
-    values = question.model_dump()
-    unset = [name for name in ("session_id", "language", "filters") if not values[name]]
-    return cast("Question", {name: value for name, value in values.items() if name not in unset})
+    values = body.model_dump()
+    return question_with(values.pop("question"), **values)
 
 
 def call_config(request: Request) -> RunnableConfig:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator
 from app.edge import CLOSEST, SOURCES, UNSUPPORTED
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
-from chains.question import check_question
+from chains.question import check_question, question_with
 from chains.state import Question
 
 MOST_MESSAGES = 500
@@ -155,15 +155,12 @@ def question_of(messages: Sequence[Message], metadata: Mapping[str, Any] | None 
     *before, last = messages
     if last.role != "user":
         raise RequestRefusedError(400, "The last message must be the user's")
-    question = Question(question=check_question(last.text))
-    if turns := history_of(before):
-        question["history"] = turns
-    if filters := (metadata or {}).get("filters"):
-        try:
-            question["filters"] = json.loads(filters) if isinstance(filters, str) else filters
-        except (ValueError, RecursionError):
-            _refuse("metadata", 'metadata.filters must be JSON, such as {"category": "carrier"}')
-    return question
+    text, filters = check_question(last.text), (metadata or {}).get("filters")
+    try:
+        filters = json.loads(filters) if filters and isinstance(filters, str) else filters
+    except (ValueError, RecursionError):
+        _refuse("metadata", 'metadata.filters must be JSON, such as {"category": "carrier"}')
+    return question_with(text, history=history_of(before), filters=filters)
 
 
 def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
