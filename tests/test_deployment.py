@@ -139,7 +139,7 @@ def test_the_image_is_healthy_while_the_service_is_ready(httpserver, status, cod
 def test_the_model_is_prepared_when_the_image_is_built(monkeypatch):
     asked: list[object] = []
     gate = type("Gate", (), {"invoke": asked.append})
-    monkeypatch.setattr("app.wiring.answerer.scope_gate", lambda *_: gate)
+    monkeypatch.setattr("app.wiring.chain.scope_gate", lambda *_: gate)
     [prepare] = [program(run) for run in arguments("RUN") if run.startswith("[")]
     in_the_tree = prepare[-1].replace("from waypoint.app", "from app")
     exec(in_the_tree)  # noqa: S102 - the very words of the Dockerfile.

@@ -18,8 +18,7 @@ def ask(
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a passage.")] = None,
     language: Annotated[str | None, typer.Option(help="Language of texts that replace an answer, such as id.")] = None,
     proof: Annotated[
-        Path | None,
-        typer.Option(dir_okay=False, help="File for the answer's proof, which `waypoint verify` checks."),
+        Path | None, typer.Option(dir_okay=False, help="File for the answer's proof, which `waypoint verify` checks.")
     ] = None,
 ) -> None:
     """Answer one question. Where you have set up no documents of yours, the sample corpus answers."""

@@ -34,9 +34,7 @@ class Finding:
     remedy: str | None = None
 
 
-def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
-) -> None:
+def doctor(json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
     """Check settings, models, store, language model, Redis, RabbitMQ and tracing; exit 1 if a required part fails."""
     found = []
     for finding in _findings():
@@ -88,9 +86,9 @@ def _found(trial: Trial) -> Finding:
 
 def _retrieval(settings: Settings) -> Iterator[Trial]:
     """Yield the embedding model, and what is searched."""
-    from app.wiring.answerer import open_answerer
-    from app.wiring.checks import QUESTION
+    from app.wiring.chain import open_answerer
     from app.wiring.index import open_index
+    from app.wiring.observability import QUESTION
     from app.wiring.sample import ingest_command
 
     index = cache(lambda: open_index(settings))
@@ -168,8 +166,7 @@ def _side_steps(settings: Settings) -> Iterator[Trial]:
 
 def _backends(settings: Settings) -> Iterator[Trial]:
     """Yield Redis and the backends of traces."""
-    from app.wiring.checks import TIMEOUT_S, answers, ping_redis
-    from app.wiring.observability import tracing_of
+    from app.wiring.observability import TIMEOUT_S, answers, ping_redis, tracing_of
 
     if settings.uses_redis:
         ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)

@@ -84,8 +84,7 @@ def evaluate(
     ] = None,
     pii: Annotated[Path | None, typer.Option(help="For safety: sentences with spans of personal data.")] = None,
     judge: Annotated[
-        bool,
-        typer.Option("--judge", help="Let the language model judge which statements of an answer are supported."),
+        bool, typer.Option("--judge", help="Let the language model judge which statements of an answer are supported.")
     ] = False,
 ) -> None:
     """Run a question set with these settings, and print the metrics."""

@@ -46,9 +46,7 @@ def create_app(services: Service) -> FastAPI:
     app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.index.clock.now)
     add_error_handlers(app)
     question = copilot.question_model(
-        top_k=settings.retrieval.top_k,
-        threshold=settings.retrieval.threshold,
-        most=settings.web.question_characters,
+        top_k=settings.retrieval.top_k, threshold=settings.retrieval.threshold, most=settings.web.question_characters
     )
     handler = langserve.handler(services.chain, question, copilot.PATH)
     for router in (

@@ -49,10 +49,7 @@ def reset_logs() -> None:
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
-_COMMON: list[Processor] = [
-    structlog.processors.add_log_level,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-]
+_COMMON: list[Processor] = [structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True)]
 
 
 def escape_controls(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -19,11 +19,7 @@ Citation = Mapping[str, Any]
 
 
 def render(
-    text: str,
-    citations: Sequence[Citation] = (),
-    *,
-    questions: Sequence[str] = (),
-    language: str = words.DEFAULT,
+    text: str, citations: Sequence[Citation] = (), *, questions: Sequence[str] = (), language: str = words.DEFAULT
 ) -> tuple[str, list[int | None]]:
     """Return the HTML of an answer to which nothing is added, and the number of each citation.
 

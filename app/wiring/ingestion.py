@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,7 +16,6 @@ from app import hooks
 from app.ledger.index import PassageIndex
 from app.ledger.work import Copies
 from app.settings import Settings
-from app.wiring.chain import suspicious_of
 from app.wiring.ledger import ledger_of
 from app.wiring.library import folder_beside
 from app.wiring.scope import read_scopes
@@ -27,10 +27,24 @@ from chains.ingestion.files import Problem
 from chains.ingestion.index import ingest
 from chains.ingestion.mirror import Mirrored, mirror
 from chains.ingestion.writing import Change
+from chains.safety.screening import suspicious_chunks
 
 if TYPE_CHECKING:
     from chains.ingestion.index import Report
     from chains.ports import Progress
+
+
+def scanner_of(settings: Settings) -> Any:
+    """Return the detector of attacks in questions and documents; None if SAFETY_INJECTION is off."""
+    if not settings.safety.enabled or settings.safety.injection == "off":
+        return None
+    return hooks.load("checks", "injection")()
+
+
+def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], dict[int, str]] | None:
+    """Return the detector of chunks that try to steer the model."""
+    scanner = scanner_of(settings)
+    return partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None
 
 
 @dataclass(frozen=True)

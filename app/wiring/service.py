@@ -17,13 +17,11 @@ from app.observability.call_log import CallLog
 from app.ports import AnswerLog
 from app.settings import Settings
 from app.wiring.access import Access
-from app.wiring.answerer import Answerer, open_answerer
-from app.wiring.chain import redact_of
-from app.wiring.checks import Check, index_check, service_check, service_checks
+from app.wiring.chain import Answerer, open_answerer, redact_of
 from app.wiring.index import Index, Parts, open_index
 from app.wiring.ledger import ledger_of
 from app.wiring.llm import close, offline_model, providers_of
-from app.wiring.observability import Tracing, metrics_of, tracing_of
+from app.wiring.observability import Check, Tracing, index_check, metrics_of, service_check, service_checks, tracing_of
 from app.wiring.scope import scope_text
 from chains.around.conversations import ConversationStore, WithConversations
 from chains.around.observers import ObservedRunnable, Observer

@@ -116,10 +116,7 @@ class QueryBody(BaseModel):
 
 
 query_router = APIRouter(tags=["Waypoint"])
-QUERIED_BODY = {
-    "": "a JSON object with a query",
-    "query": "Query parameter is required and must be a string",
-}
+QUERIED_BODY = {"": "a JSON object with a query", "query": "Query parameter is required and must be a string"}
 _QUERIED = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
 _QUERIED |= ok_response(query_answer(ANSWER).model_dump(by_alias=True))
 

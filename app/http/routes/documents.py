@@ -206,11 +206,7 @@ def _warnings(listed: ListedDocument, shared: Collection[str]) -> Iterable[Warni
     response_description="The document",
     responses=_ERRORS | error_responses(404),
 )
-def read_document(
-    request: Request,
-    doc_id: DocId,
-    wanted: Annotated[Wanted, Query()],
-) -> Response:
+def read_document(request: Request, doc_id: DocId, wanted: Annotated[Wanted, Query()]) -> Response:
     """Return a document: a page for browsers, JSON for everything else."""
     identity = identity_of(request)
     library: Library = request.app.state.services.index.library

@@ -16,7 +16,7 @@ from app.http.middleware.limits import RETRY_AFTER_S, InFlight
 from app.http.openapi import error_responses
 from app.http.policy import Policy
 from app.http.questions import identity_of
-from app.wiring.checks import ANSWER_WITHIN_S, Check
+from app.wiring.observability import ANSWER_WITHIN_S, Check
 from chains.clock import timestamp
 
 # Probes of several load balancers share one round of checks.

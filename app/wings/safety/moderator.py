@@ -8,8 +8,8 @@ import prompts
 from app.ports import Moderation, Trial
 from app.settings import Settings
 from app.wings.safety.moderators import OPENAI, OpenAIModeration, guard_moderator
-from app.wiring.checks import QUESTION
 from app.wiring.llm import close, providers
+from app.wiring.observability import QUESTION
 from chains.clock import Clock, SystemClock
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import Moderator

@@ -15,7 +15,7 @@ from app.ledger.connect import open_database
 from app.settings import load_settings
 from app.wings.events.plugin import outbox
 from app.wiring import open_service
-from app.wiring.checks import Check, backend_checks, index_check, provider_check
+from app.wiring.observability import Check, backend_checks, index_check, provider_check
 from benchmarks.processes import free_port
 from chains.around.observers import Call
 from chains.clock import Clock, SystemClock

@@ -148,7 +148,7 @@ def test_a_search_has_one_line_in_the_log_with_its_words_only_where_that_is_set(
     with caplog.at_level("INFO"), served(create_app(services)) as url:
         httpx.post(f"{url}/search", json={"query": RATE}).raise_for_status()
 
-    [line] = [record.getMessage() for record in caplog.records if record.name == "app.wiring.answerer"]
+    [line] = [record.getMessage() for record in caplog.records if record.name == "app.wiring.chain"]
     assert line.startswith("search ")
     assert "passages=1" in line
     assert (RATE in line) is plain
