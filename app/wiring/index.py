@@ -67,12 +67,7 @@ class Index:
     library: Library
 
     def current(self) -> "Passages":
-        """Return the passages as they are now.
-
-        Raises:
-            ConfigurationError: they do not match the settings.
-            VectorStoreError: they cannot be opened.
-        """
+        """Return the passages as they are now; see `IndexReader.current`."""
         return self.reader.current()
 
     @cached_property

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 MOST_COMPARED = 3000  # Documents; of more the passages that were found tell which versions there are.
 UPLOAD_CATEGORIES = ("regulatory", "carrier", "reference", INTERNAL)
-
-
 # Processor time and memory for drawing one page of a PDF.
 PAGE_TIMEOUT_S, PAGE_MEMORY_MB = 10, 1024
 
@@ -68,11 +66,7 @@ class Library:
     _listed: "tuple[Passages, date, dict[Audience, Catalogue]] | None" = field(default=None, init=False)
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
-        """Return the current documents of the index that an audience may see; by default the caller's.
-
-        Raises:
-            VectorStoreError: it cannot be read.
-        """
+        """Return the documents that an audience may see, by default the caller's; errors are those of `Index.current`."""
         current, today = self.index.current(), datetime.now(UTC).date()
         with self._lock:
             if self._listed is None or self._listed[0] is not current or self._listed[1] != today:
@@ -157,25 +151,21 @@ def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
 
 def catalogue_of(index: "Passages", hosts: Collection[str] = ()) -> Catalogue:
     """Return every document of an index; only its first and last chunk are read."""
-    held = index.documents()
-    chunks = chunks_by_id(index, [id_ for one in held for id_ in (one.first, one.last)])
-    times = index.sources()
-    sources = {source.doc_id: source for source in times}
-    firsts = {one.doc_id: one.first for one in held}
+    documents, sources = index.documents(), index.sources()
+    chunks = chunks_by_id(index, [id_ for one in documents for id_ in (one.first, one.last)])
+    written, first = (
+        {source.doc_id: time for source, time in sources.items()},
+        {one.doc_id: one.first for one in documents},
+    )
     entries = [
-        describe(
-            chunks[one.first],
-            chunks[one.last],
-            chunks=one.passages,
-            written=times[sources[one.doc_id]] if one.doc_id in sources else None,
-            hosts=hosts,
-        )
-        for one in held
+        describe(chunks[one.first], chunks[one.last], chunks=one.passages, written=written.get(one.doc_id), hosts=hosts)
+        for one in documents
         if one.first in chunks and one.last in chunks
     ]
     entries.sort(key=lambda entry: (entry.category, entry.title.casefold(), entry.doc_id))
-    metadata = {entry.doc_id: chunks[firsts[entry.doc_id]].metadata for entry in entries}
-    return Catalogue({entry.doc_id: entry for entry in entries}, sources, metadata)
+    metadata = {entry.doc_id: chunks[first[entry.doc_id]].metadata for entry in entries}
+    by_id = {source.doc_id: source for source in sources}
+    return Catalogue({entry.doc_id: entry for entry in entries}, by_id, metadata)
 
 
 def chunks_by_id(index: "Passages", ids: list[str]) -> dict[str, Document]:

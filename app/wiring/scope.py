@@ -69,11 +69,10 @@ def describe_scope(settings: Settings, contents: "Passages") -> str:
         return "SCOPE_FILE=off: no question is declined before the search"
     if settings.scope.file is not None:
         return f"questions are declined before the search by SCOPE_FILE={settings.scope.file}"
-    scopes = contents.scopes()
     if found := in_force(contents):
         files = ", ".join(str(Path(root, SCOPE_FILE)) for root in sorted(found))
         return f"questions are declined before the search by {files}"
-    without = next((root for root, text in sorted(scopes.items()) if text is None), None)
+    without = next((root for root, text in sorted(contents.scopes().items()) if text is None), None)
     reason = f": {without} has no {SCOPE_FILE}" if without else ""
     return f"no question is declined before the search{reason}"
 
@@ -95,7 +94,7 @@ def read_scopes(
         file = Path(root, SCOPE_FILE)
         try:
             if root in given:
-                found[root] = _checked(file) if file.is_file() else None
+                found[root] = read_text(file) if file.is_file() and load_scope(file) else None
         except ConfigurationError as error:
             problems.append(Problem(SCOPE_FILE, str(error)))
     return found, problems
@@ -105,11 +104,6 @@ def folder_of(path: Path) -> Path:
     """Return the root folder of a path given to an ingestion."""
     real = real_path(path)
     return real if real.is_dir() else real.parent
-
-
-def _checked(file: Path) -> str:
-    load_scope(file)
-    return read_text(file)
 
 
 def scope_text(settings: Settings) -> str | None:

@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 from ipaddress import ip_address
 from typing import ClassVar, cast
 
@@ -31,14 +32,13 @@ class BoundedConnection(HttpToolsProtocol):
     send_timeout_s: ClassVar[float] = 30
     send_buffer_bytes: ClassVar[int] = 512 * 1024  # What stream_events sends for an answer of 500 tokens.
 
-    _head_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True  # The next byte belongs to a head, not to a body.
-    _send_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         connection = cast("asyncio.Transport", transport)
         connection.set_write_buffer_limits(high=self.send_buffer_bytes, low=self.send_buffer_bytes // 2)
+        self._timers: dict[str, asyncio.TimerHandle] = {}  # `head` and `send`, while they run.
         super().connection_made(connection)
         if self.client is not None:
             self.client = (unmapped(self.client[0]), self.client[1])
@@ -64,7 +64,7 @@ class BoundedConnection(HttpToolsProtocol):
             ValueError: HTTP/1.1 asks for one Host (RFC 9112, 3.2); the parser makes it a 400.
         """
         self._in_head = False
-        self._stop_head_timer()
+        self._stop("head")
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
             msg = "a request of HTTP/1.1 names one host"
@@ -80,48 +80,42 @@ class BoundedConnection(HttpToolsProtocol):
         """Wait until the client has read the response."""
         super().on_response_complete()
         if self.transport.get_write_buffer_size():
-            self._start_send_timer()
+            self._start("send", self.send_timeout_s, self._check_send)
 
     def pause_writing(self) -> None:
         """Wait until the client has read half of the buffer."""
         super().pause_writing()
-        self._start_send_timer()
+        self._start("send", self.send_timeout_s, self._check_send)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop_send_timer()
+        self._stop("send")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_head_timer()
-        self._stop_send_timer()
+        self._stop("head", "send")
         super().connection_lost(exc)
 
     def _await_head(self) -> None:
-        if self._head_timer is None and self._in_head:
-            self._head_timer = self.loop.call_later(self.head_timeout_s, self._close, "head_too_slow")
+        if self._in_head:
+            self._start("head", self.head_timeout_s, partial(self._close, "head_too_slow"))
 
-    def _stop_head_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+    def _start(self, name: str, seconds: float, call: Callable[[], None]) -> None:
+        if name not in self._timers:
+            self._timers[name] = self.loop.call_later(seconds, call)
 
-    def _start_send_timer(self) -> None:
-        if self._send_timer is None:
-            self._send_timer = self.loop.call_later(self.send_timeout_s, self._check_send)
-
-    def _stop_send_timer(self) -> None:
-        if self._send_timer is not None:
-            self._send_timer.cancel()
-            self._send_timer = None
+    def _stop(self, *names: str) -> None:
+        for timer in (self._timers.pop(name, None) for name in names):
+            if timer is not None:
+                timer.cancel()
 
     def _check_send(self) -> None:
-        self._send_timer = None
+        self._stop("send")
         if self.transport.get_write_buffer_size():
             log.info("client_does_not_read", client=self.client)
             self.transport.abort()
 
     def _close(self, reason: str) -> None:
-        self._stop_head_timer()
+        self._stop("head")
         log.info(reason, client=self.client)
         self.transport.close()
 
