@@ -7,7 +7,7 @@ both have a part of one name, the other package's is taken. `examples/plugin` is
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -68,10 +68,8 @@ def each(kind: str) -> Iterator[Any]:
         ConfigurationError: a package that one needs is not installed.
     """
     for name in names(kind):
-        try:
+        with suppress(LeftOutError):
             yield load(kind, name)
-        except LeftOutError:
-            continue
 
 
 def wing(place: str) -> Any:
@@ -91,10 +89,8 @@ def wings(*places: str) -> Iterator[Any]:
         ConfigurationError: a package that one needs is not installed.
     """
     for place in places:
-        try:
+        with suppress(LeftOutError):
             yield wing(place)
-        except LeftOutError:
-            continue
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Annotated, NotRequired, TypeVar
+from typing import Annotated, Any, NotRequired
 
 from pydantic import Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
@@ -14,7 +14,6 @@ from chains.question import QUERY_MAX_CHARACTERS
 from chains.regular_files import read_text
 from chains.safe_yaml import YamlError, read_values
 
-Content = TypeVar("Content")
 EXAMPLES, TEAMS, OWNER, LOGOS = "examples.yaml", "teams.yaml", "page.yaml", ("logo.svg", "logo.png")
 
 
@@ -30,8 +29,6 @@ class Example(TypedDict):
 
 
 MOST_EXAMPLES = 12
-_EXAMPLES = TypeAdapter(dict[str, Annotated[list[_Question | Example], Field(max_length=MOST_EXAMPLES)]])
-_EXAMPLES_FORM = f"`en: [What is GST?]`, at most {MOST_EXAMPLES} questions in each language"
 
 
 class ExampleQuestions:
@@ -53,7 +50,7 @@ class ExampleQuestions:
         present: Callable[[Collection[str], Audience], Collection[str]],
         english_only: bool = False,
     ) -> None:
-        self._by_language = _read(EXAMPLES, file, _EXAMPLES, form=_EXAMPLES_FORM)
+        self._by_language: dict[str, list[str | Example]] = _read(EXAMPLES, file)
         self._present = present
         self._english_only = english_only
 
@@ -67,7 +64,6 @@ class ExampleQuestions:
 
 
 _Words = Annotated[str, Field(min_length=1, max_length=200)]
-_TEAMS_FORM = "`regulatory: {name: Customs desk, contact: customs@example.com}`, and `other` for everything else"
 
 
 @with_config({"extra": "forbid"})
@@ -76,9 +72,6 @@ class Team(TypedDict):
 
     name: _Words
     contact: NotRequired[_Words]
-
-
-_TEAMS = TypeAdapter(dict[str, Team])
 
 
 class Teams:
@@ -95,7 +88,7 @@ class Teams:
     def __init__(self, file: Path | None, holds_own_documents: Callable[[], bool]) -> None:
         self._chosen = file is not None
         self._holds_own_documents = holds_own_documents
-        self._by_category = _read(TEAMS, file, _TEAMS, form=_TEAMS_FORM)
+        self._by_category: dict[str, Team] = _read(TEAMS, file)
 
     def by_category(self) -> Mapping[str, Team]:
         """Return the teams: by intent, by category, and `other`."""
@@ -110,10 +103,6 @@ class Owner(TypedDict):
     greeting: NotRequired[Annotated[str, Field(max_length=200)]]
 
 
-_OWNER = TypeAdapter(Owner)
-_OWNER_FORM = "`name: Ask the clinic`, `greeting: What do you want to know?`"
-
-
 def owner_of(folder: Path | None) -> Owner:
     """Return the name and the greeting of `page.yaml`; empty where there is none.
 
@@ -121,7 +110,8 @@ def owner_of(folder: Path | None) -> Owner:
         ConfigurationError: the file is not readable as `name: ...`, `greeting: ...`.
     """
     file = file_in(folder, OWNER)
-    return _read(OWNER, file, _OWNER, form=_OWNER_FORM) if file else Owner()
+    owner: Owner = _read(OWNER, file) if file else Owner()
+    return owner
 
 
 def file_in(folder: Path | None, *names: str) -> Path | None:
@@ -130,15 +120,27 @@ def file_in(folder: Path | None, *names: str) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def _read(name: str, file: Path | None, adapter: TypeAdapter[Content], *, form: str) -> Content:
+# What each file holds, and how that is written.
+_FORMS: dict[str, tuple[TypeAdapter[Any], str]] = {
+    EXAMPLES: (
+        TypeAdapter(dict[str, Annotated[list[_Question | Example], Field(max_length=MOST_EXAMPLES)]]),
+        f"`en: [What is GST?]`, at most {MOST_EXAMPLES} questions in each language",
+    ),
+    TEAMS: (
+        TypeAdapter(dict[str, Team]),
+        "`regulatory: {name: Customs desk, contact: customs@example.com}`, and `other` for everything else",
+    ),
+    OWNER: (TypeAdapter(Owner), "`name: Ask the clinic`, `greeting: What do you want to know?`"),
+}
+
+
+def _read(name: str, file: Path | None) -> Any:
     """Return the content of a file, or of the sample corpus's of that name."""
-    file = file or sample_corpus() / name
+    file, (adapter, form) = file or sample_corpus() / name, _FORMS[name]
     try:
         return adapter.validate_python(read_values(read_text(file)))
     except (IngestionError, YamlError, ValidationError) as error:
-        problem = (
-            f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else error
-        )
-        detail = " ".join(str(problem).split())
+        issue = error.errors()[0] if isinstance(error, ValidationError) else None
+        detail = " ".join(str(f"{issue['loc']}: {issue['msg']}" if issue else error).split())
         msg = f"the page's file {str(file)!r} cannot be read ({detail}); {name} needs UTF-8 YAML like {form}"
         raise ConfigurationError(msg) from error

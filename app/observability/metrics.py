@@ -35,23 +35,17 @@ class Metrics:
         self.shared = shared
         self.counted, self.read = CollectorRegistry(), CollectorRegistry()
         self._requests = self._counter("waypoint_requests", "HTTP requests", "method", "route", "status")
-        self._request_seconds = self._histogram(
-            "waypoint_request_seconds", "Seconds until a response was sent", ANSWER_SECONDS, "route"
-        )
+        sent = "Seconds until a response was sent"
+        self._request_seconds = self._histogram("waypoint_request_seconds", sent, ANSWER_SECONDS, "route")
         self._answers = self._counter("waypoint_answers", "Questions by outcome", "outcome")
-        self._answer_seconds = self._histogram(
-            "waypoint_answer_seconds", "Seconds until an answer was complete", ANSWER_SECONDS, "streamed"
-        )
+        complete = "Seconds until an answer was complete"
+        self._answer_seconds = self._histogram("waypoint_answer_seconds", complete, ANSWER_SECONDS, "streamed")
         self._stage_seconds = self._histogram("waypoint_stage_seconds", "Seconds of a stage", STAGE_SECONDS, "stage")
         self._tokens = self._counter("waypoint_llm_tokens", "Tokens that the language model counted", "kind")
         self._checks = self._counter("waypoint_safety", "What the safety checks did", "check")
         self._latest_s: deque[float] = deque(maxlen=LATEST)
-        self._running = Gauge(
-            "waypoint_questions_running",
-            "Questions that are being answered",
-            registry=self.counted,
-            multiprocess_mode="livesum",
-        )
+        running = "waypoint_questions_running", "Questions that are being answered"
+        self._running = Gauge(*running, registry=self.counted, multiprocess_mode="livesum")
 
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
         return Counter(name, help, labels, registry=self.counted)

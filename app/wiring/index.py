@@ -111,15 +111,5 @@ def open_index(settings: Settings, *, clock: Clock | None = None, parts: Parts |
     embeddings = caches.embeddings(parts.embeddings or MemoizedEmbeddings(embedder))
     stored = stored_index(settings, embeddings)
     reader = IndexReader(stored, lambda: bring_index_over(settings, stored))
-    return Index(
-        settings,
-        clock,
-        parts,
-        caches,
-        embedder,
-        embeddings,
-        token_counter(embedder),
-        stored,
-        reader,
-        Library(settings, reader, sample_corpus().resolve()),
-    )
+    library, tokens = Library(settings, reader, sample_corpus().resolve()), token_counter(embedder)
+    return Index(settings, clock, parts, caches, embedder, embeddings, tokens, stored, reader, library)

@@ -66,7 +66,7 @@ class Library:
     _listed: "tuple[Passages, date, dict[Audience, Catalogue]] | None" = field(default=None, init=False)
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
-        """Return the documents that an audience may see, by default the caller's; errors are those of `Index.current`."""
+        """Return the documents that an audience may see, by default the caller's; errors are those of `current`."""
         current, today = self.index.current(), datetime.now(UTC).date()
         with self._lock:
             if self._listed is None or self._listed[0] is not current or self._listed[1] != today:

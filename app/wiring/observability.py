@@ -5,6 +5,7 @@ import atexit
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from anyio import to_thread  # Its threads are not those that questions wait for.
@@ -82,13 +83,9 @@ def tracing_of(settings: Settings) -> Tracing:
 def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
     from app.adapters.tracing.langsmith import LangSmith
 
-    backend = LangSmith(
-        api_url=settings.langsmith.endpoint,
-        api_key=settings.langsmith.api_key,
-        project=settings.langsmith.project,
-        hide_inputs=settings.langsmith.hide_inputs,
-        hide_outputs=settings.langsmith.hide_outputs,
-    )
+    names = ("api_key", "project", "hide_inputs", "hide_outputs")
+    options = {name: getattr(settings.langsmith, name) for name in names}
+    backend = LangSmith(api_url=settings.langsmith.endpoint, **options)
     export = Export("langsmith", backend.send)
     scores = tracing.scores = Export("langsmith_scores", backend.send_scores, waiting=SCORES_WAITING, batch=1)
     tracing.exports |= {"langsmith": export, "langsmith_scores": scores}
@@ -127,15 +124,15 @@ def check_outbox(outbox: Outbox) -> None:
 
 
 def metrics_of(
-    settings: Settings,
-    *,
     tracing: Tracing,
     caches: CacheStats,
     outbox: Outbox | None,
     models: Mapping[str, BaseChatModel],
     uploads: Any,
+    *,
+    shared: Path | None = None,
 ) -> "Metrics":
-    """Return the metrics of GET /metrics; `models` may grow."""
+    """Return the metrics of GET /metrics; `models` may grow, and worker processes have a `shared` folder."""
     from app.observability.metrics import Metrics
 
     def one(values: Callable[[], Mapping[str, float]]) -> "Callable[[], Mapping[Labels, float]]":
@@ -147,7 +144,7 @@ def metrics_of(
     def of_levels(event: Event) -> "Callable[[], Mapping[Labels, float]]":
         return one(lambda: {level: caches.of(level, event) for level in LEVELS})
 
-    metrics = Metrics(shared=settings.logs.metrics_folder)
+    metrics = Metrics(shared=shared)
     add, gauge = metrics.counts, metrics.gauges
     dropped, faults = "Traces that the backend did not accept", "Steps beside an answer or an ingestion that failed"
     add("waypoint_traces_dropped", dropped, ("backend",), one(tracing.dropped))

@@ -82,9 +82,8 @@ class Service:
 
     @cached_property
     def metrics(self) -> "Metrics":
-        parts: dict[str, Any] = {"caches": self.index.caches.stats, "models": self.answerer.models}
-        parts |= {"tracing": self.tracing, "outbox": self.index.outbox, "uploads": self.uploads}
-        return metrics_of(self.settings, **parts)
+        counted = self.index.caches.stats, self.index.outbox, self.answerer.models, self.uploads
+        return metrics_of(self.tracing, *counted, shared=self.settings.logs.metrics_folder)
 
     @cached_property
     def chain(self) -> Chain:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from langchain_core.documents import Document
+from numpy.typing import NDArray
 
 from app.ledger.earlier import rows_of
 from app.ledger.index import FORMAT, REBUILD, PassageIndex
@@ -118,8 +119,7 @@ def _in_chroma(settings: Settings, folder: Path) -> Earlier | None:
             for id_, text, metadata, vector in zip(
                 part["ids"], part["documents"], part["metadatas"], part["embeddings"], strict=True
             ):
-                document = Document(id=id_, page_content=text or "", metadata=dict(metadata or {}))
-                yield Row(id_, document, np.asarray(vector, dtype=np.float32))
+                yield _row(id_, text or "", dict(metadata or {}), np.asarray(vector, dtype=np.float32))
 
     return Earlier(f"Chroma, {folder}", made.get("format"), made.get("embedding_model"), rows(), *_records(folder))
 
@@ -129,19 +129,18 @@ def _in_memory_file(file: Path) -> Earlier | None:
         return None
     try:
         held = json.loads(file.read_text(encoding="utf-8"))
-        rows = [
-            Row(
-                row["id"],
-                Document(id=row["id"], page_content=row["pageContent"], metadata=row["metadata"]),
-                np.frombuffer(base64.b64decode(row["vector"]), dtype="<f4"),
-            )
-            for row in held["documents"]
-        ]
+        vectors = [np.frombuffer(base64.b64decode(row["vector"]), dtype="<f4") for row in held["documents"]]
+        named = ((row["id"], row["pageContent"], row["metadata"]) for row in held["documents"])
+        rows = [_row(*values, vector) for values, vector in zip(named, vectors, strict=True)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = f"the earlier index {str(file)!r} cannot be read ({error}); {REBUILD}"
         raise VectorStoreError(msg) from error
     folder = file.with_name(f"{file.name}.index")
     return Earlier(str(file), held.get("format"), held.get("embeddingModel"), iter(rows), *_records(folder))
+
+
+def _row(id_: str, text: str, metadata: dict[str, Any], vector: NDArray[np.float32]) -> Row:
+    return Row(id_, Document(id=id_, page_content=text, metadata=metadata), vector)
 
 
 def _records(folder: Path) -> tuple[dict[Source, float], dict[str, str | None]]:
@@ -167,8 +166,7 @@ def _in_postgres(index: PassageIndex, collection: str) -> Earlier | None:
             query = f"SELECT number, id, content, metadata, vector_send(embedding) FROM {table}"  # noqa: S608
             while part := database.rows(f"{query} WHERE number > :last ORDER BY number LIMIT {AT_ONCE}", last=last):
                 for last, id_, content, metadata, vector in part:  # noqa: B007 - where the next part begins.
-                    document = Document(id=id_, page_content=content, metadata=metadata)
-                    yield Row(id_, document, from_wire(bytes(vector)))
+                    yield _row(id_, content, metadata, from_wire(bytes(vector)))
 
         times = database.rows(f"SELECT key, updated_at {of} AND namespace = 'sources'")
         sources = {Source(*json.loads(key)): written for key, written in times}

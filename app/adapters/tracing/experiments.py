@@ -54,10 +54,9 @@ class Experiments:
         """
         asked = _Asked(ask)
         try:
-            if self._client.has_dataset(dataset_name=dataset):
-                found = self._client.read_dataset(dataset_name=dataset)
-            else:
-                found = self._client.create_dataset(dataset, description="Questions of `waypoint eval`")
+            if not self._client.has_dataset(dataset_name=dataset):
+                self._client.create_dataset(dataset, description="Questions of `waypoint eval`")
+            found = self._client.read_dataset(dataset_name=dataset)
             name = self._experiment(found, self._examples(found, questions), asked, score, metadata)
         except (LangSmithError, OSError) as error:  # Those of requests are OSErrors.
             hint = "check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT"

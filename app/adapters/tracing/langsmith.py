@@ -74,38 +74,24 @@ def _describe(root: Run) -> None:
     answer = root.outputs or {}
     if "outcome" not in answer:
         return
-    metadata = answer.get("metadata") or {}
-    described = {
-        "outcome": answer["outcome"],
-        "confidence": (answer.get("confidence") or {}).get("level"),
-        "model": metadata.get("model"),
-        "cache": metadata.get("cache"),
-    }
+    metadata, confidence = answer.get("metadata") or {}, answer.get("confidence") or {}
+    described = {"outcome": answer["outcome"], "confidence": confidence.get("level")}
+    described |= {name: metadata.get(name) for name in ("model", "cache")}
     root.extra = {**root.extra, "metadata": {**(root.extra.get("metadata") or {}), **described}}
     root.tags = [*(root.tags or []), str(answer["outcome"])]
 
 
 class LangSmith:
-    """A project on a LangSmith server, to which whole traces are sent."""
+    """A project on a LangSmith server, to which traces are sent without what `hide_inputs`, `hide_outputs` name."""
 
-    def __init__(
-        self,
-        *,
-        api_url: str,
-        api_key: SecretStr | None,
-        project: str,
-        hide_inputs: bool = False,
-        hide_outputs: bool = False,
-    ) -> None:
-        self.project = project
-        self.hides = hide_inputs or hide_outputs
+    def __init__(self, *, api_url: str, api_key: SecretStr | None, project: str, **hidden: Any) -> None:
+        self.project, self.hides = project, any(hidden.values())
         self._failure: Exception | None = None
         try:
             self.client = Client(
                 api_url,
                 api_key=api_key.get_secret_value() if api_key else "",
-                hide_inputs=hide_inputs,
-                hide_outputs=hide_outputs,
+                **hidden,
                 auto_batch_tracing=False,  # Its threads keep the process alive for as long as the backend takes.
                 retry_config=LangSmithRetry(2, connect=0, read=0, backoff_factor=0.5, status_forcelist=RETRIED),
                 tracing_mode="langsmith",
@@ -134,14 +120,8 @@ class LangSmith:
     def send_scores(self, scores: list[Score]) -> None:
         """Send scores as feedback, a request for each. Raise Exception if one did not arrive."""
         for trace_id, score, comment in scores:
-            self.client.create_feedback(
-                key=SCORE,
-                trace_id=trace_id,
-                score=score,
-                comment=comment,
-                session_id=self._project_id,
-                stop_after_attempt=3,
-            )
+            feedback: dict[str, Any] = {"trace_id": trace_id, "score": score, "comment": comment}
+            self.client.create_feedback(key=SCORE, session_id=self._project_id, stop_after_attempt=3, **feedback)
 
     @cached_property
     def _project_id(self) -> UUID:

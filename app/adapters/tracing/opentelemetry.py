@@ -97,7 +97,6 @@ class _AnswersIds(RandomIdGenerator):
 def _attributes(call: Call) -> dict[str, Any]:
     answer, metadata = call.answer, _metadata(call.answer)
     confidence = answer["confidence"] if answer else None
-    stage = call.error.stage if isinstance(call.error, WaypointError) else None
     attributes = {
         "waypoint.request_id": call.metadata.get("request_id"),
         "waypoint.streamed": call.streamed,
@@ -108,7 +107,7 @@ def _attributes(call: Call) -> dict[str, Any]:
         "gen_ai.response.model": metadata.get("model"),
         **{f"gen_ai.usage.{name}": count for name, count in (metadata.get("usage") or {}).items()},
         "error.type": type(call.error).__name__ if call.error else None,
-        "waypoint.stage": stage,
+        "waypoint.stage": call.error.stage if isinstance(call.error, WaypointError) else None,
     }
     return {name: value for name, value in attributes.items() if value is not None}
 
