@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.settings import answering
+from app.settings import values
 from app.wiring import Service, llm, open_service
 from chains.output import merge
 from tests.fakes import FakeGroq, Reply, fake_groq
@@ -78,7 +78,7 @@ async def test_a_streamed_answer_starts_while_the_model_still_writes_it(services
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_a_model_that_does_not_reply_costs_its_time_out_only(services, groq, way, monkeypatch):
-    monkeypatch.setattr(answering, "REWRITING_S", 0.2)
+    monkeypatch.setattr(values, "REWRITING_S", 0.2)
     groq.replies[0] = Reply(CONDENSED, release=(never := Event()))
     chain = with_settings(services).chain
     answer = chain.invoke(FOLLOW_UP) if way == "invoke" else await chain.ainvoke(FOLLOW_UP)
