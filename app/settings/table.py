@@ -13,16 +13,8 @@ HEAD = """# Every setting with its default. Copy this file to `.env` and change 
 """
 # What a newcomer sets first.
 FIRST = (
-    "llm_api_key",
-    "llm_provider",
-    "llm_base_url",
-    "llm_model",
-    "retriever_type",
-    "retrieval_top_k",
-    "relevance_threshold",
-    "auth_mode",
-    "cache_enabled",
-    "port",
+    *("llm_api_key", "llm_provider", "llm_base_url", "llm_model", "retriever_type", "retrieval_top_k"),
+    *("relevance_threshold", "auth_mode", "cache_enabled", "port"),
 )
 
 
@@ -55,16 +47,10 @@ def meaning(field: FieldInfo) -> str:
 
 def default_of(field: FieldInfo) -> str:
     """Return the default as an environment variable would hold it; empty if there is none."""
-    match field.default:
-        case None:
-            return ""
-        case bool():
-            return str(field.default).lower()
-        case float():
-            return f"{field.default:g}"
-        case SecretStr():
-            return field.default.get_secret_value()
-    return str(field.default)
+    default = field.default.get_secret_value() if isinstance(field.default, SecretStr) else field.default
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
 
 
 if __name__ == "__main__":

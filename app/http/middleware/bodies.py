@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -37,18 +38,14 @@ class Bodies:
         if _declared_length(headers) > DISCARD_BYTES:
             raise _too_large(max_bytes)
         body, size, more = bytearray(), 0, True
-        try:
-            async with asyncio.timeout(self.timeout_s):
-                while more and size <= DISCARD_BYTES:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientDisconnect
-                    piece = message.get("body", b"")
-                    size, more = size + len(piece), message.get("more_body", False)
-                    if size <= max_bytes:
-                        body += piece
-        except TimeoutError:
-            raise self._too_slow() from None
+        async with self._in_time():
+            while more and size <= DISCARD_BYTES:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                piece, more = message.get("body", b""), message.get("more_body", False)
+                size += len(piece)
+                body += piece if size <= max_bytes else b""
         if size > max_bytes:
             raise _too_large(max_bytes)
         return bytes(body)
@@ -65,11 +62,8 @@ class Bodies:
 
         async def counted() -> Message:
             nonlocal size, more
-            try:
-                async with asyncio.timeout(self.timeout_s if more else None):
-                    message = await receive()
-            except TimeoutError:
-                raise self._too_slow() from None
+            async with self._in_time() if more else nullcontext():
+                message = await receive()
             size, more = size + len(message.get("body", b"")), message.get("more_body", False)
             if size > self.streamed_bytes:
                 await self._refuse_streamed(receive, more=more)
@@ -87,9 +81,14 @@ class Bodies:
                     left, more = left - len(message.get("body", b"")), message.get("more_body", False)
         raise _too_large(self.streamed_bytes)
 
-    def _too_slow(self) -> RequestRefusedError:
-        msg = f"The body did not arrive within {self.timeout_s:g} seconds"
-        return RequestRefusedError(408, msg, _CLOSE)
+    @asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                yield
+        except TimeoutError:
+            msg = f"The body did not arrive within {self.timeout_s:g} seconds"
+            raise RequestRefusedError(408, msg, _CLOSE) from None
 
 
 def _too_large(max_bytes: int) -> RequestRefusedError:

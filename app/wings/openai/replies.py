@@ -59,8 +59,8 @@ class Completion:
         new = list(enumerate(self._annotations(citations)))[self._told :]
         self._told += len(new)
         # OpenAI's client adds up the lists of a stream by the index of their entries.
-        annotations = {"annotations": [{"index": index, **annotation} for index, annotation in new]} if new else {}
-        yield self._chunk({"content": words, **annotations})
+        added = [{"index": index, **annotation} for index, annotation in new]
+        yield self._chunk({"content": words, **({"annotations": added} if added else {})})
 
     def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
         """Yield the lists below, the last annotations unless the words were `replaced`, and the usage if wanted."""
