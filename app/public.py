@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    return getattr(import_module(_MODULES.get(name, "chains")), name)
+    return getattr(import_module(_MODULES[name]) if name in _MODULES else chains, name)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import SecretStr, ValidationError
 
-from app.settings.gone import GONE
+from app.settings.gone import GONE, MEANT
 from app.settings.group import Group
 from app.settings.settings import PLACES, Settings, groups
 from chains.errors import ConfigurationError
@@ -95,30 +95,13 @@ _OUR_PREFIXES = re.compile(
     r"(?:LLM|EMBEDDING|RETRIEVAL|RETRIEVER|RELEVANCE|MMR|RERANK(?:ER|ING)?|CHUNK|CITATION|CONFIDENCE|SAFETY|MODERATION|"
     r"SCOPE|CACHE|EVENTS|RATE_LIMIT|OPENROUTER|PRIMARY_MODEL|ENABLE_QUERY)_?"
 )
-# Names that similar programs use, and ours.
-_MEANT = {
-    **dict.fromkeys(("TOP_K", "RETRIEVER_TOP_K", "RETRIEVER_K", "SIMILARITY_TOP_K"), "RETRIEVAL_TOP_K"),
-    **dict.fromkeys(("SCORE_THRESHOLD", "SIMILARITY_THRESHOLD", "RETRIEVAL_THRESHOLD"), "RELEVANCE_THRESHOLD"),
-    **dict.fromkeys(("CHROMA_COLLECTION_NAME", "CHROMA_COLLECTION"), "COLLECTION_NAME"),
-    **dict.fromkeys(("CHROMA_PERSIST_DIRECTORY", "CHROMA_PERSIST_DIR", "CHROMA_DB_PATH"), "CHROMA_PATH"),
-    **dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), "LLM_BASE_URL with LLM_PROVIDER=openai-compatible"),
-    "OPENAI_API_KEY": "LLM_API_KEY with LLM_PROVIDER=openai-compatible and LLM_BASE_URL",
-    **dict.fromkeys(("OPENAI_MODEL", "GROQ_MODEL", "OPENROUTER_MODEL", "MODEL_NAME"), "LLM_MODEL"),
-    "TEMPERATURE": "LLM_TEMPERATURE",
-    "MAX_TOKENS": "LLM_MAX_TOKENS",
-    **dict.fromkeys(("RERANK_ENABLED", "ENABLE_RERANKING", "RERANKER_ENABLED"), "RETRIEVER_TYPE"),
-    **dict.fromkeys(("VECTOR_STORE", "VECTORSTORE_TYPE"), "VECTOR_STORE_TYPE"),
-    **dict.fromkeys(("REDIS_PASSWORD", "REDIS_DB"), "REDIS_URL"),
-    **dict.fromkeys(("RABBITMQ_USER", "RABBITMQ_PASSWORD", "RABBITMQ_VHOST"), "RABBITMQ_URL"),
-    "LOGLEVEL": "LOG_LEVEL",
-}
 _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)
 
 
 def unused_variables() -> dict[str, str | None]:
     """Return each variable that is set but not read, with the setting that was probably meant, or None."""
     known = {name.upper() for name in _places()}
-    meant = _MEANT | GONE
+    meant = MEANT | GONE
     environment = {name for name in os.environ if name.upper() in meant or _OUR_PREFIXES.match(name)}  # noqa: TID251 - read to warn.
     unread = sorted({name.upper() for name in environment | _written()} - known)
     return {name: meant.get(name) or _nearest(name, known) for name in unread}
