@@ -1,6 +1,6 @@
 """The index: what embeds documents and questions, where passages are, and what reads and changes them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from app.wiring.ledger import ledger_of
 from app.wiring.library import Library
 from app.wiring.models import embedding_model, token_counter
 from app.wiring.sample import sample_corpus
-from app.wiring.storage import IndexReader, stored_index
+from app.wiring.storage import current_of, stored_index
 from app.wiring.upgrade import bring_index_over
 from chains.around.side_steps import keep_faults, side_step
 from chains.clock import Clock, SystemClock
@@ -52,7 +52,7 @@ class Index:
         embedder: The embedding model itself.
         embeddings: The same, with the vectors of questions remembered.
         stored: The index as an ingestion changes it.
-        reader: The index as questions read it.
+        current: Returns the passages as they are now, or raises what `current_of` says.
     """
 
     settings: Settings
@@ -63,12 +63,8 @@ class Index:
     embeddings: Embeddings
     tokens: TokenCounter
     stored: PassageIndex
-    reader: IndexReader
+    current: "Callable[[], Passages]"
     library: Library
-
-    def current(self) -> "Passages":
-        """Return the passages as they are now; see `IndexReader.current`."""
-        return self.reader.current()
 
     @cached_property
     def outbox(self) -> Outbox | None:
@@ -110,6 +106,6 @@ def open_index(settings: Settings, *, clock: Clock | None = None, parts: Parts |
     embedder = embedding_model(settings, clock)
     embeddings = caches.embeddings(parts.embeddings or MemoizedEmbeddings(embedder))
     stored = stored_index(settings, embeddings)
-    reader = IndexReader(stored, lambda: bring_index_over(settings, stored))
-    library, tokens = Library(settings, reader, sample_corpus().resolve()), token_counter(embedder)
-    return Index(settings, clock, parts, caches, embedder, embeddings, tokens, stored, reader, library)
+    current = current_of(stored, lambda: bring_index_over(settings, stored))
+    library, tokens = Library(settings, current, sample_corpus().resolve()), token_counter(embedder)
+    return Index(settings, clock, parts, caches, embedder, embeddings, tokens, stored, current, library)

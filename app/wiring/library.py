@@ -1,7 +1,7 @@
 """Read the index by document: the list, the text, the pages of PDF files."""
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.documents import Document
 
 from app.settings import Settings
-from app.wiring.storage import IndexReader
 from chains.documents.audience import INTERNAL, Audience, audience_of, caller_audience
 from chains.documents.library import Entry, describe
 from chains.documents.versions import told_apart, with_labels
@@ -59,7 +58,7 @@ class Library:
     """Reads the documents of an index; the list is cached until the index changes."""
 
     settings: Settings
-    index: IndexReader
+    current: "Callable[[], Passages]"
     sample: Path
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _large: "Passages | None" = field(default=None, init=False)
@@ -67,7 +66,7 @@ class Library:
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
         """Return the documents that an audience may see, by default the caller's; errors are those of `current`."""
-        current, today = self.index.current(), datetime.now(UTC).date()
+        current, today = self.current(), datetime.now(UTC).date()
         with self._lock:
             if self._listed is None or self._listed[0] is not current or self._listed[1] != today:
                 everything = catalogue_of(current, self.settings.link_hosts)
@@ -76,7 +75,7 @@ class Library:
 
     def compared(self, audience: Audience) -> Catalogue | None:
         """Return the documents that an audience may see; None where there are too many to compare for a question."""
-        current = self.index.current()
+        current = self.current()
         is_listed = self._listed is not None and self._listed[0] is current
         if not is_listed and self._large is not current and len(current.sources()) > MOST_COMPARED:
             self._large = current
@@ -88,7 +87,7 @@ class Library:
 
     def present(self, doc_ids: Collection[str], audience: Audience) -> set[str]:
         """Return which documents with these ids an audience may see, without reading the list of all."""
-        current = self.index.current()
+        current = self.current()
         first = {doc_id: ids[0] for doc_id in doc_ids if (ids := current.chunks_of(doc_id))}
         chunks = chunks_by_id(current, list(first.values()))
         seen = {id_ for id_, chunk in chunks.items() if audience in {INTERNAL, audience_of(chunk.metadata)}}
@@ -96,13 +95,13 @@ class Library:
 
     def holds_own_documents(self) -> bool:
         """Return whether the index holds a document that is none of the sample corpus."""
-        return not all(map(self.is_sample, self.index.current().sources()))
+        return not all(map(self.is_sample, self.current().sources()))
 
     def chunks(self, doc_id: str) -> list[Document]:
         """Return all chunks of a document, in order; none if the caller may not see it."""
         if self.find(doc_id) is None:
             return []
-        current = self.index.current()
+        current = self.current()
         found = chunks_by_id(current, current.chunks_of(doc_id))
         return sorted(found.values(), key=lambda chunk: int(chunk.metadata["chunk_index"]))
 

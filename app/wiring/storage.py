@@ -56,33 +56,25 @@ def chroma_vectors(settings: Settings) -> "ChromaFolder | ChromaServer":
     return ChromaServer(Server(chroma.host, chroma.port, chroma.ssl, key, TIMEOUT_S), collection)
 
 
-class IndexReader:
-    """Keeps the index open for questions, and reopens it when an ingestion of any process has changed it.
+def current_of(index: PassageIndex, bring_over: Callable[[], object]) -> Callable[[], Passages]:
+    """Return what returns the index as it is now, opened again whenever an ingestion of any process has changed it.
 
-    Where nothing was ever ingested, `bring_over` may find an index of an earlier form.
+    Where nothing was ever ingested, `bring_over` may find an index of an earlier form. It raises a ConfigurationError
+    where the index does not match the settings, and a VectorStoreError where it cannot be opened.
     """
+    lock, opened = threading.Lock(), list[Passages]()
 
-    def __init__(self, index: PassageIndex, bring_over: Callable[[], object]) -> None:
-        self._index, self._bring_over = index, bring_over
-        self._lock = threading.Lock()
-        self._open: Passages | None = None
-
-    def current(self) -> Passages:
-        """Return the current index.
-
-        Raises:
-            ConfigurationError: it does not match the settings.
-            VectorStoreError: it cannot be opened.
-        """
-        version = self._index.version()
+    def current() -> Passages:
+        version = index.version()
         if version is None:
-            self._bring_over()
-            version = self._index.version()
-        with self._lock:
-            opened = self._open
-            if opened is None or opened.version != version:
-                opened = self._open = self._index.open()
-            return opened
+            bring_over()
+            version = index.version()
+        with lock:
+            if not opened or opened[0].version != version:
+                opened[:] = [index.open()]
+            return opened[0]
+
+    return current
 
 
 def parser(settings: Settings) -> "IsolatedParser":
