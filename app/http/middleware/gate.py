@@ -6,7 +6,7 @@ Around that, each request has an id and is counted, and browsers are told what t
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -54,58 +54,40 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started = left = False
-
-        async def respond(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
-        async def listen() -> Message:
-            nonlocal left
-            message = await receive()
-            left = left or message["type"] == "http.disconnect"
-            return message
-
+        client = _Client(receive, send)
         try:
             async with AsyncExitStack() as life:
-                await self._pass(life, scope, listen, respond)
+                await self._pass(life, scope, client)
         except Exception as error:
-            if left or isinstance(error, ClientDisconnect):
+            if client.left.is_set() or isinstance(error, ClientDisconnect):
                 log.info("client_left", path=scope["path"], error=type(error).__name__)
                 return
-            if started:
+            if client.started:
                 raise
             response = await error_response(Request(scope), error)
             await response(scope, receive, send)
 
-    async def _pass(self, life: AsyncExitStack, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass(self, life: AsyncExitStack, scope: Scope, client: "_Client") -> None:
         policy = policy_of(scope)
-        is_posted = scope["method"] == "POST"
         draws = policy.pages if scope["method"] == "GET" else None
         await self._admit(life, scope, policy)
-        receive, questions = await self._read(scope, receive, policy)
+        receive, questions = await self._read(scope, client.receive, policy)
         if questions > self.batch_max:
             msg = f"The batch has {questions} questions; at most {self.batch_max} are allowed"
             raise RequestRefusedError(422, msg)
-        left: dict[str, str] = {}
         if self.rate is not None and (draws or questions):
-            left = await self.rate.check(caller_of(Request(scope)), questions, draws)
+            client.headers = await self.rate.check(caller_of(Request(scope)), questions, draws)
 
-        async def work(receive: Receive, send: Send) -> None:
-            async def respond(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    MutableHeaders(scope=message).update(left)
-                await send(message)
-
+        async def work(receive: Receive) -> None:
             # What asks nothing never waits for what asks. Feedback counts as a question for the rate only.
             async with self.places.taken(0 if policy.access is IdentityScope.FEEDBACK else questions):
-                await self.app(scope, receive, respond)
+                await self.app(scope, receive, client.send)
 
-        if draws or (is_posted and not policy.streamed):
-            await _unless_left(work, scope, receive, send)
+        if draws or (scope["method"] == "POST" and not policy.streamed):
+            whole = await receive()  # The whole body: what comes next is the disconnect.
+            await client.answered(work(replayed(whole["body"], client.disconnected)), scope["path"])
         else:
-            await work(receive, send)
+            await work(receive)
 
     async def _admit(self, life: AsyncExitStack, scope: Scope, policy: Policy) -> None:
         """Let the caller in, or refuse: what is read from here on is what the caller may see, or the public."""
@@ -133,42 +115,51 @@ class Gate:
         return replayed(body, receive), questions
 
 
-async def _unless_left(
-    work: Callable[[Receive, Send], Awaitable[None]], scope: Scope, receive: Receive, send: Send
-) -> None:
-    """Answer a request, but cancel it if its client leaves before the response begins; streams notice themselves."""
-    gone = asyncio.Event()
-    started = False
-    first = await receive()  # The whole body: what comes next is the disconnect.
+class _Client:
+    """The channels of a request to its client, and whether the response has begun or the client has left.
 
-    async def respond(message: Message) -> None:
-        nonlocal started
-        started = True
-        await send(message)
+    `headers` are sent with the response.
+    """
 
-    async def disconnected() -> Message:
-        await gone.wait()
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+        self.headers: dict[str, str] = {}
+        self.started, self.left = False, asyncio.Event()
+
+    async def send(self, message: Message) -> None:
+        self.started = True
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(self.headers)
+        await self._send(message)
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self.left.set()
+        return message
+
+    async def disconnected(self) -> Message:
+        await self.left.wait()
         return {"type": "http.disconnect"}
 
-    async def watch() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        gone.set()
+    async def answered(self, work: Coroutine[Any, Any, None], path: str) -> None:
+        """Do the work, but cancel it if the client leaves before the response begins; streams notice themselves."""
 
-    tasks: list[asyncio.Future[Any]] = [
-        asyncio.ensure_future(work(replayed(first["body"], disconnected), respond)),
-        asyncio.ensure_future(watch()),
-    ]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if tasks[0].done() or started:
-            await tasks[0]
-        else:
-            log.info("client_left", path=scope["path"])
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async def watch() -> None:
+            while not self.left.is_set():
+                await self.receive()
+
+        tasks = [asyncio.ensure_future(work), asyncio.ensure_future(watch())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if tasks[0].done() or self.started:
+                await tasks[0]
+            else:
+                log.info("client_left", path=path)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 HEADER = "X-Request-ID"
