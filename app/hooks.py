@@ -79,7 +79,12 @@ def wing(place: str) -> Any:
         LeftOutError: the folder of the wing is not part of this installation.
         ConfigurationError: a package that it needs is not installed.
     """
-    return _loaded(EntryPoint(place.partition(".")[0], f"{__package__}.wings.{place}", "wings"))
+    return own(f"wings.{place}", place.partition(".")[0])
+
+
+def own(place: str, name: str) -> Any:
+    """Import a part of this program by its place; errors are those of `wing`, which call it by its name."""
+    return _loaded(EntryPoint(name, f"{__package__}.{place}", "own"))
 
 
 def wings(*places: str) -> Iterator[Any]:

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -63,12 +62,7 @@ class Commands(TyperGroup):
         """Return the command that was called."""
         name, command, left = super().resolve_command(ctx, args)
         if name in COMMANDS:
-            package, _, place = COMMANDS[name][0].partition(".")
-            module, _, function = place.partition(":")
-            called = (
-                hooks.wing(place) if package == "wings" else getattr(import_module(f".{module}", __name__), function)
-            )
-            command = _command(name, called)
+            command = _command(name, hooks.own(COMMANDS[name][0], name))
         return name, command, left
 
 

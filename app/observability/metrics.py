@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
@@ -55,11 +56,11 @@ class Metrics:
 
     def gauges(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
         """Add a gauge whose values `read` returns by the values of `labels`."""
-        self.read.register(_Reader(lambda: _filled(GaugeMetricFamily(name, help, labels=labels), read())))
+        self.read.register(_Reader(partial(GaugeMetricFamily, name, help, labels=labels), read))
 
     def counts(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
         """Add a counter whose values `read` returns by the values of `labels`."""
-        self.read.register(_Reader(lambda: _filled(CounterMetricFamily(name, help, labels=labels), read())))
+        self.read.register(_Reader(partial(CounterMetricFamily, name, help, labels=labels), read))
 
     def request(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; `route` is the route's template, never a client's own path."""
@@ -123,18 +124,17 @@ class Metrics:
 class _Reader(Collector):
     """Metrics that are read when Prometheus scrapes."""
 
-    def __init__(self, read: Callable[[], Metric]) -> None:
-        self._read = read
+    def __init__(
+        self, empty: Callable[[], GaugeMetricFamily | CounterMetricFamily], read: Callable[[], Mapping[Labels, float]]
+    ) -> None:
+        self._empty, self._read = empty, read
 
     def collect(self) -> Iterable[Metric]:
-        return [self._read()]
+        family = self._empty()
+        for labels, value in self._read().items():
+            family.add_metric(labels, value)
+        return [family]
 
     def describe(self) -> Iterable[Metric]:
         """Return nothing: what is read may not exist yet."""
         return []
-
-
-def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[Labels, float]) -> Metric:
-    for labels, value in values.items():
-        family.add_metric(labels, value)
-    return family

@@ -61,10 +61,8 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
     """
     if not isinstance(model, ResilientChatModel):
         return None
-    breaker = CircuitBreaker(
-        clock=clock, failures=BREAKER_FAILURES, reset_s=BREAKER_RESET_S, name="query reformulation"
-    )
     timeout_s, once = settings.llm.rewriting_timeout_s, RetryPolicy(retries=0)
+    breaker = _breaker(clock, "query reformulation")
     provider = replace(model.providers[0], breaker=breaker, policy=once, timeout_s=timeout_s)
     asked = ResilientChatModel(providers=(provider,), max_tokens=CONDENSED_TOKENS, tokens=model.tokens)
     return asked.bind(temperature=0, max_tokens=CONDENSED_TOKENS)
@@ -176,12 +174,10 @@ def second_model(settings: Settings) -> BaseChatModel:
 
 
 def _provider(settings: Settings, clock: Clock, model: BaseChatModel, limiter: RateLimiter, name: str) -> Provider:
-    breaker = CircuitBreaker(clock=clock, failures=BREAKER_FAILURES, reset_s=BREAKER_RESET_S, name=name)
-    return Provider(
-        model=model,
-        breaker=breaker,
-        limiter=limiter,
-        clock=clock,
-        policy=RetryPolicy(retries=settings.llm.max_retries),
-        timeout_s=settings.llm.timeout_s,
-    )
+    policy, timeout_s = RetryPolicy(retries=settings.llm.max_retries), settings.llm.timeout_s
+    breaker = _breaker(clock, name)
+    return Provider(model=model, breaker=breaker, limiter=limiter, clock=clock, policy=policy, timeout_s=timeout_s)
+
+
+def _breaker(clock: Clock, name: str) -> CircuitBreaker:
+    return CircuitBreaker(clock=clock, failures=BREAKER_FAILURES, reset_s=BREAKER_RESET_S, name=name)
