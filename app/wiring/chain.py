@@ -47,9 +47,14 @@ from chains.safety.cleaning import Redact
 from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Retrieved, Searching
 
 if TYPE_CHECKING:
+    from app.adapters.retrieval import RemoteRetriever
     from app.ledger.passages import Passages
 
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
+HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
+FENCE_TOKENS = 160  # That document fences and the guard of a suspicious question add to a prompt.
+
+log = get_logger(__name__)
 
 
 def reformulation_of(
@@ -210,15 +215,6 @@ def safety_of(settings: Settings, system: str, moderate: Moderate | None = None)
         is_suspicious=scanner.is_suspicious if scanner else None,
         moderate=moderate,
     )
-
-
-if TYPE_CHECKING:
-    from app.adapters.retrieval import RemoteRetriever
-
-HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
-FENCE_TOKENS = 160  # That document fences and the guard of a suspicious question add to a prompt.
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True)

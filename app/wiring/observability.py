@@ -26,13 +26,17 @@ from chains.generation.provider import Provider
 from chains.logs import get_logger
 
 if TYPE_CHECKING:
+    from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.adapters.tracing.experiments import Experiments
     from app.adapters.tracing.langsmith import Score
+    from app.ledger.passages import Passages
     from app.observability.metrics import Labels, Metrics
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 SCORES_WAITING = 1000
 PROVIDER = ("model", "provider")
+ANSWER_WITHIN_S = 1.5  # How long readiness waits for a check.
+QUESTION, TIMEOUT_S = "Which documents are needed?", 5  # What the doctor asks, and how long it waits.
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 log = get_logger(__name__)
@@ -174,14 +178,6 @@ def metrics_of(
     return metrics
 
 
-if TYPE_CHECKING:
-    from app.adapters.embeddings.http_embeddings import HttpEmbeddings
-    from app.ledger.passages import Passages
-
-# How long readiness waits for a check.
-ANSWER_WITHIN_S = 1.5
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """One dependency: `ask` returns a detail or None if it works, and raises if not."""
@@ -264,10 +260,6 @@ def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
     if outbox is not None:
         checks.append(Check("rabbitmq", partial(outbox.ping, timeout_s=ANSWER_WITHIN_S)))
     return checks
-
-
-QUESTION = "Which documents are needed?"
-TIMEOUT_S = 5
 
 
 def answers(ping: Callable[[], Coroutine[Any, Any, None]]) -> str:
