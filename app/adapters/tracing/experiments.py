@@ -52,12 +52,36 @@ class Experiments:
         Raises:
             WaypointError: LangSmith cannot be reached or refuses; `ask` failed.
         """
-        asked = _Asked(ask)
+        failures: list[Exception] = []
+
+        def answer(inputs: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
+            if failures:  # `evaluate` notes a failure and goes on to the next question, which is not asked then.
+                raise failures[0]
+            try:
+                return ask(metadata["id"])
+            except Exception as error:
+                failures.append(error)
+                raise
+
+        def rate(run: Run, example: Example) -> dict[str, Any]:
+            given = {} if run.error else score((example.metadata or {})["id"])
+            return {"results": [{"key": key, "score": value} for key, value in given.items()]}
+
         try:
             if not self._client.has_dataset(dataset_name=dataset):
                 self._client.create_dataset(dataset, description="Questions of `waypoint eval`")
-            found = self._client.read_dataset(dataset_name=dataset)
-            name = self._experiment(found, self._examples(found, questions), asked, score, metadata)
+            examples = self._examples(self._client.read_dataset(dataset_name=dataset), questions)
+            with redirect_stdout(sys.stderr):  # Figures go to stdout, and nothing else does.
+                results = evaluate(
+                    answer,
+                    data=examples,
+                    evaluators=[rate],
+                    experiment_prefix=dataset,
+                    metadata=dict(metadata),
+                    client=self._client,
+                    max_concurrency=0,  # One after the other, so that latencies are those of a question alone.
+                    disable_evaluator_tracing=True,
+                )
         except (LangSmithError, OSError) as error:  # Those of requests are OSErrors.
             hint = "check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT"
             reason = str(error).partition("\n")[0][:200] or type(error).__name__
@@ -65,9 +89,9 @@ class Experiments:
             raise WaypointError(msg) from error
         finally:
             self._client.close()
-        if asked.failure is not None:
-            raise asked.failure
-        return name
+        if failures:
+            raise failures[0]
+        return results.experiment_name
 
     def _examples(self, dataset: Dataset, questions: Sequence[Question]) -> list[Example]:
         """Bring the dataset in line with the questions, and return their examples; others in it are left alone."""
@@ -87,51 +111,6 @@ class Experiments:
             self._client.update_examples(dataset_id=dataset.id, updates=changed)
         known = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
         return [known[key] for key in wanted]
-
-    def _experiment(
-        self,
-        dataset: Dataset,
-        examples: Sequence[Example],
-        asked: "_Asked",
-        score: Callable[[str], Mapping[str, float]],
-        metadata: Values,
-    ) -> str:
-        def answer(inputs: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
-            return asked(metadata["id"])
-
-        def rate(run: Run, example: Example) -> dict[str, Any]:
-            given = {} if run.error else score((example.metadata or {})["id"])
-            return {"results": [{"key": key, "score": value} for key, value in given.items()]}
-
-        with redirect_stdout(sys.stderr):  # Figures go to stdout, and nothing else does.
-            results = evaluate(
-                answer,
-                data=examples,
-                evaluators=[rate],
-                experiment_prefix=dataset.name,
-                metadata=dict(metadata),
-                client=self._client,
-                max_concurrency=0,  # One after the other, so that latencies are those of a question alone.
-                disable_evaluator_tracing=True,
-            )
-        return results.experiment_name
-
-
-class _Asked:
-    """Asks until something fails: `evaluate` notes a failure and goes on to the next question."""
-
-    def __init__(self, ask: Callable[[str], dict[str, Any]]) -> None:
-        self._ask = ask
-        self.failure: Exception | None = None
-
-    def __call__(self, question_id: str) -> dict[str, Any]:
-        if self.failure is not None:
-            raise self.failure
-        try:
-            return self._ask(question_id)
-        except Exception as error:
-            self.failure = error
-            raise
 
 
 def _differs(held: Example, wanted: Question) -> bool:
