@@ -27,7 +27,6 @@ from app.wiring.scope import scope_gate
 from chains import confidence
 from chains.callbacks import Deadline
 from chains.citations import CiteSources
-from chains.clock import Clock
 from chains.context import FormatContext
 from chains.documents.source_urls import with_hosts
 from chains.errors import ConfigurationError
@@ -55,46 +54,6 @@ HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
 FENCE_TOKENS = 160  # That document fences and the guard of a suspicious question add to a prompt.
 
 log = get_logger(__name__)
-
-
-def reformulation_of(
-    settings: Settings, clock: Clock, model: BaseChatModel, index: "Callable[[], Passages] | None"
-) -> Reformulation:
-    """Return the reformulation that ENABLE_QUERY_REFORMULATION names, with the deployment's own prompts.
-
-    Args:
-        settings: the settings.
-        clock: measures the language model's time.
-        model: the chat model of the answers; a provider's model also rewrites questions.
-        index: the documents; where they are elsewhere, no question is taken for one in another language, and the form
-            alone says what a short question leans on.
-
-    Raises:
-        ConfigurationError: condense.txt or translate.txt in PROMPTS_PATH is invalid.
-    """
-    if settings.retrieval.reformulation == "off":
-        return verbatim
-    asked, folder = condensing_model(model, settings, clock), settings.prompt.folder
-    text, options = partial(prompts.load, folder=folder), {"timeout_s": settings.llm.rewriting_timeout_s}
-    is_foreign = Foreign(is_english=_is_english, is_held=_held_in(index)) if index else None
-    condense, translate = None, None
-    if asked:
-        with prompt_named("condense", folder):
-            condense = Condense(asked, prompt=text("condense"), clock=clock, **options)
-    if asked and is_foreign:
-        with prompt_named("translate", folder):
-            translate = Translate(asked, prompt=text("translate"), clock=clock, is_foreign=is_foreign, **options)
-    return Reformulate(
-        word_similarity(),
-        find=_find_in(index) if index else None,
-        condense=condense,
-        always=settings.retrieval.reformulation == "always",
-        is_foreign=is_foreign,
-        translate=translate,
-        text=text,
-        clean=partial(clean, redact=redact_of(settings)) if settings.safety.enabled else None,
-        translations=prompts.translations(folder),
-    )
 
 
 @contextmanager
@@ -259,9 +218,38 @@ class Answerer:
 
     @cached_property
     def reformulation(self) -> Reformulation:
-        """Return the reformulation of follow-ups; it always uses LLM_MODEL."""
-        index = None if self.remote is not None else self.index.current
-        return reformulation_of(self.settings, self.index.clock, self.model(), index)
+        """Return the reformulation that ENABLE_QUERY_REFORMULATION names; it always uses LLM_MODEL.
+
+        Where the documents are elsewhere, no question is taken for one in another language, and the form alone says
+        what a short question leans on.
+
+        Raises:
+            ConfigurationError: condense.txt or translate.txt in PROMPTS_PATH is invalid.
+        """
+        settings, clock, index = self.settings, self.index.clock, None if self.remote else self.index.current
+        if settings.retrieval.reformulation == "off":
+            return verbatim
+        asked, folder = condensing_model(self.model(), settings, clock), settings.prompt.folder
+        text, options = partial(prompts.load, folder=folder), {"timeout_s": settings.llm.rewriting_timeout_s}
+        is_foreign = Foreign(is_english=_is_english, is_held=_held_in(index)) if index else None
+        condense, translate = None, None
+        if asked:
+            with prompt_named("condense", folder):
+                condense = Condense(asked, prompt=text("condense"), clock=clock, **options)
+        if asked and is_foreign:
+            with prompt_named("translate", folder):
+                translate = Translate(asked, prompt=text("translate"), clock=clock, is_foreign=is_foreign, **options)
+        return Reformulate(
+            word_similarity(),
+            find=_find_in(index) if index else None,
+            condense=condense,
+            always=settings.retrieval.reformulation == "always",
+            is_foreign=is_foreign,
+            translate=translate,
+            text=text,
+            clean=partial(clean, redact=redact_of(settings)) if settings.safety.enabled else None,
+            translations=prompts.translations(folder),
+        )
 
     async def search(
         self, query: str, config: RunnableConfig, *, top_k: int, filters: dict[str, Any] | None = None
