@@ -35,7 +35,6 @@ class Trial(NamedTuple):
     """Something that `waypoint doctor` tries.
 
     Attributes:
-        part: What it is called.
         run: Returns what was found, if anything is to be said, and raises where it fails; None where it is not used.
         remedy: What to do where it fails; the settings that turn it on where it is not used.
         required: Whether the service cannot work without it.

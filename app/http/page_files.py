@@ -34,10 +34,8 @@ MOST_EXAMPLES = 12
 class ExampleQuestions:
     """Examples from a file, or the sample corpus's own: those that can be answered now.
 
-    Args:
-        file: The file; None for the sample corpus's.
-        present: Returns which of the documents with these ids an audience may see.
-        english_only: Whether questions in other languages cannot be answered.
+    `present` returns which of the documents with these ids an audience may see; `english_only` says that questions in
+    other languages cannot be answered.
 
     Raises:
         ConfigurationError: the file is not readable as `language: [question, ...]`.
@@ -76,10 +74,6 @@ class Team(TypedDict):
 
 class Teams:
     """Teams from a file, or those of the sample corpus while the index holds nothing else.
-
-    Args:
-        file: The file; None for the sample corpus's.
-        holds_own_documents: Whether a user's documents are in the index, whose teams are others.
 
     Raises:
         ConfigurationError: the file is not readable as `category: {name, contact}`.

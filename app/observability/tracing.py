@@ -18,10 +18,8 @@ class Export(Generic[Item]):
     """A bounded queue of items, sent in batches; what does not fit is dropped and counted.
 
     Args:
-        backend: Its name for the log.
         send: Sends a batch; an error is logged once per outage, and the batch counts as dropped.
-        waiting: How many items may wait.
-        batch: How many items are sent at once.
+        waiting: How many items may wait, of which a `batch` is sent at once.
         pause_s: How long nothing is sent after an error.
     """
 

@@ -107,9 +107,7 @@ class Certification:
     def held(self, strategy: ConfidenceStrategy, *, same_chain: bool) -> ConfidenceStrategy:
         """Return a strategy that gives the high level by the certificate; as it is where there is none.
 
-        Args:
-            strategy: the strategy of the settings.
-            same_chain: whether it rates the answers of the chain that was certified.
+        Only answers of the `same_chain` that was certified can be high.
         """
         if self.certificate is None or not isinstance(strategy, CalibratedConfidence):
             return strategy

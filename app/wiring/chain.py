@@ -152,13 +152,7 @@ def redact_of(settings: Settings) -> Redact | None:
 
 
 def safety_of(settings: Settings, system: str, moderate: Moderate | None = None) -> Safety | None:
-    """Return the safety checks; None if SAFETY_ENABLED is off.
-
-    Args:
-        settings: the settings.
-        system: the prompt that no answer may reveal.
-        moderate: asks a moderator.
-    """
+    """Return the safety checks, by which no answer reveals the prompt `system`; None if SAFETY_ENABLED is off."""
     if not settings.safety.enabled:
         return None
     text, scanner = partial(prompts.load, folder=settings.prompt.folder), scanner_of(settings)
@@ -285,13 +279,8 @@ class Answerer:
     ) -> Runnable[Question, Answer]:
         """Return the sequence of stages, with the deployment's own prompts if there are any.
 
-        Args:
-            style: how answers cite.
-            model_id: the chat model.
-            passage_characters: the most of a passage in the prompt.
-            temperature: the sampling temperature, where it is not LLM_TEMPERATURE.
-            markers_suffice: whether a citation needs no words of its source.
-            certified: whether it is the chain that a certificate is made of.
+        `passage_characters` are the most of a passage in the prompt, and `temperature` replaces LLM_TEMPERATURE. Where
+        `markers_suffice`, a citation needs no words of its source. A certificate is made of the `certified` chain.
 
         Raises:
             ConfigurationError: a prompt in PROMPTS_PATH is invalid.

@@ -53,7 +53,6 @@ class Service:
 
     Attributes:
         answer_log: The log of answers; None if it is off, or this service only tests or measures.
-        observers: What observes every call of the chain.
         serving: Whether calls are counted and published as events; single commands need neither.
     """
 
@@ -197,12 +196,8 @@ def open_service(
 ) -> Service:
     """Return the service that the settings describe.
 
-    Args:
-        settings: the settings.
-        clock: measures time.
-        parts: parts that replace those of the settings.
-        serving: whether calls are counted and published as events.
-        logs_answers: whether answers are logged where nothing is served: `waypoint ask` and the like.
+    Where it is `serving`, calls are counted and published as events, and answers are logged; `logs_answers` logs them
+    where nothing is served, for `waypoint ask` and the like.
     """
     index = open_index(settings, clock=clock, parts=parts)
     tracing, answer_log = tracing_of(settings), None

@@ -42,12 +42,8 @@ class Experiments:
     ) -> str:
         """Ask every question as a run of a new experiment over the dataset, and return the experiment's name.
 
-        Args:
-            dataset: Its name. It is made where there is none; what changed in the questions is changed in it.
-            questions: The examples.
-            ask: Takes a question's id; returns what the run has for outputs.
-            score: Takes a question's id; returns the feedback of its run.
-            metadata: What was measured.
+        The dataset is made where there is none; what changed in the questions is changed in it. `ask` takes the id of
+        a question and returns what the run has for outputs, `score` takes one and returns the feedback of its run.
 
         Raises:
             WaypointError: LangSmith cannot be reached or refuses; `ask` failed.
