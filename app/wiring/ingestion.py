@@ -41,12 +41,6 @@ def scanner_of(settings: Settings) -> Any:
     return hooks.load("checks", "injection")()
 
 
-def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], dict[int, str]] | None:
-    """Return the detector of chunks that try to steer the model."""
-    scanner = scanner_of(settings)
-    return partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None
-
-
 @dataclass(frozen=True)
 class EngineChoice:
     """An engine by its name, and the address of its cluster, if it has one."""
@@ -62,7 +56,9 @@ def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) 
         ConfigurationError: nobody offers it, its extra is not installed, or the settings do not suit it.
         IngestionError: its cluster cannot be reached.
     """
-    reading = Reading(parser(settings), suspicious_of(settings))
+    scanner = scanner_of(settings)
+    suspicious = partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None
+    reading = Reading(parser(settings), suspicious)
     if choice.name == "plain":
         return PlainEngine(reading, embeddings)
     if choice.name != "ray":
