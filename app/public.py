@@ -4,7 +4,6 @@
 printed, and what is logged goes where the program's own logging goes.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import chains
@@ -33,14 +32,6 @@ __all__ = [
     "stage",
 ]
 __all__ += chains.__all__
-_MODULES = {
-    **dict.fromkeys(("open_chain", "open_retriever", "process_query", "retrieve"), "app.wiring.program"),
-    **dict.fromkeys(("Settings", "SettingsError", "load_settings"), "app.settings"),
-    **dict.fromkeys(("ChunkRetriever", "HybridRetriever"), "chains.retrieval"),
-    "SourceText": "chains.ingestion.source",
-    "WaypointError": "chains.errors",
-    "stage": "chains.stage",
-}
 
 
 def __dir__() -> list[str]:
@@ -52,7 +43,24 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    return getattr(import_module(_MODULES[name]) if name in _MODULES else chains, name)
+    return getattr(_module_of(name), name)
+
+
+def _module_of(name: str) -> Any:
+    if name in {"open_chain", "open_retriever", "process_query", "retrieve"}:
+        from app.wiring import program
+
+        return program
+    if name in {"Settings", "SettingsError", "load_settings"}:
+        from app import settings
+
+        return settings
+    if name in {"ChunkRetriever", "HybridRetriever", "SourceText", "WaypointError", "stage"}:
+        from chains import errors, retrieval, stage
+        from chains.ingestion import source
+
+        return next(module for module in (errors, retrieval, source, stage) if hasattr(module, name))
+    return chains
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 import socket
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -131,7 +130,8 @@ def local_server(settings: Settings) -> BaseChatModel:
 
 def _adapter(needed_for: str) -> Any:
     with hooks.from_extra("openai", needed_for):
-        return import_module("app.adapters.llm.openai_compatible")
+        from app.adapters.llm import openai_compatible as adapter
+    return adapter
 
 
 def _options(settings: Settings) -> dict[str, Any]:
