@@ -7,8 +7,7 @@ from pathlib import Path
 from app.ledger.connect import open_database
 from app.ledger.work import WaitingMessages
 from app.ports import Message
-from app.wings.events.outbox import Outbox
-from app.wings.events.publisher import Publisher
+from app.wings.events.outbox import Outbox, Publisher
 from tests.rabbit import url
 
 

@@ -17,7 +17,7 @@ from app.settings.values import LOCAL_SERVERS
 from chains.errors import ConfigurationError, WaypointError
 from chains.logs import masked
 
-TRIALS_OF_WINGS = ("events.plugin:trials", "office.doctor:trials", "safety.moderator:trials")
+TRIALS_OF_WINGS = ("events.plugin:trials", "office.office:trials", "safety.moderator:trials")
 STORE_SETTINGS = {"memory": "MEMORY_STORE_PATH", "chroma": "CHROMA_PATH or CHROMA_HOST", "postgres": "DATABASE_URL"}
 
 State = Literal["ok", "failed", "off"]

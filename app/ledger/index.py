@@ -16,7 +16,7 @@ from app.ledger.rows import Row, add, as_json, clear, delete
 from app.ledger.vectors import VectorIndex, Vectors, index_vectors
 from app.ledger.words import metadata_of
 from chains.errors import ConfigurationError, IndexBusyError, VectorStoreError
-from chains.ingestion.source_records import Source
+from chains.ingestion.files import Source
 from chains.ingestion.writing import Change
 from chains.logs import get_logger
 

@@ -15,7 +15,7 @@ from app.ledger.database import Database
 from app.ledger.vectors import Vectors
 from app.ledger.words import FtsWords, PostingsWords, Words, metadata_of, places
 from chains.errors import ConfigurationError
-from chains.ingestion.source_records import Source
+from chains.ingestion.files import Source
 from chains.ports import ChunkPlace
 
 AT_ONCE = 1000  # How many passages one statement names.

@@ -14,7 +14,7 @@ from app.settings import Settings
 from chains.documents.audience import INTERNAL, Audience, audience_of, caller_audience
 from chains.documents.library import Entry, describe
 from chains.documents.versions import told_apart, with_labels
-from chains.ingestion.source_records import Source
+from chains.ingestion.files import Source
 
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage, PdfPages

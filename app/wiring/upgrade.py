@@ -22,7 +22,7 @@ from app.wiring.ledger import ledger_of
 from app.wiring.library import folder_beside, uploads_folder
 from app.wiring.storage import chroma_vectors
 from chains.errors import ConfigurationError, VectorStoreError
-from chains.ingestion.source_records import Source
+from chains.ingestion.files import Source
 from chains.ingestion.writing import Change
 from chains.logs import get_logger
 

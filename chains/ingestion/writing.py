@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from langchain_core.documents import Document
 
 from chains.ingestion.engine import Engine, Vectors
-from chains.ingestion.source_records import Source, Sources
+from chains.ingestion.files import Source, Sources
 
 DOC_ID = "doc_id"
 

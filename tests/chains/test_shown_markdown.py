@@ -2,8 +2,7 @@
 
 import pytest
 
-from chains.ingestion.shown_markdown import shown_markdown
-from chains.ingestion.text_files import load_markdown
+from chains.ingestion.text_files import load_markdown, shown_markdown
 
 
 @pytest.mark.parametrize(

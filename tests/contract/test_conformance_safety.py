@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from pytest_httpserver import HTTPServer
 
 from app.wings.safety.injection import Scanner
-from app.wings.safety.moderators import OpenAIModeration
+from app.wings.safety.moderator import OpenAIModeration
 from app.wings.safety.pii import redact
 from app.wiring.chain import THRESHOLDS
 from chains import build_chain

@@ -24,8 +24,7 @@ def outbox(settings: Settings) -> "Outbox | None":
     if chosen.rabbitmq_url is None or not chosen.enabled:
         return None
     with hooks.from_extra("events", "RABBITMQ_URL"):
-        from app.wings.events.outbox import Outbox
-        from app.wings.events.publisher import Publisher
+        from app.wings.events.outbox import Outbox, Publisher
     store = WaitingMessages(ledger_of(settings), capacity=MOST_EVENTS)
     return Outbox(store, Publisher(chosen.rabbitmq_url.get_secret_value()), capacity=MOST_EVENTS)
 

@@ -175,7 +175,7 @@ def insights(
     """Say what to write next: questions without a sure answer by meaning, the use of documents, the share answered."""
     from app.ledger.answers import DAY_S
     from app.wings.knowledge.answer_log import open_answers
-    from app.wings.knowledge.drafts import draft as write_draft
+    from app.wings.knowledge.insights import draft as write_draft
     from app.wings.knowledge.insights import insights as insights_of
     from app.wings.knowledge.insights import report_lines
     from app.wiring.scope import folder_of

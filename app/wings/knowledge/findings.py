@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.wings.knowledge.conflicts import find_conflicts
-from app.wings.knowledge.duplicates import find_boilerplate, find_duplicates
 from app.wings.knowledge.linted import Document, Finding, read_documents
 from app.wings.knowledge.upkeep import (
     find_alike_titles,
+    find_boilerplate,
     find_broken_links,
+    find_duplicates,
     find_old,
     find_unreachable,
     find_untitled,

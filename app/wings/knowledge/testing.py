@@ -84,7 +84,7 @@ def run_tests(
 def _propose(file: Path) -> None:
     """Write the proposed tests; none where no answer was rated well."""
     from app.wings.knowledge.answer_log import open_answers
-    from app.wings.knowledge.drafts import proposed, write_new
+    from app.wings.knowledge.insights import proposed, write_new
 
     store = open_answers(read_settings())
     if not (text := proposed(store.answers())):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pypdfium2
 
+from app.adapters.documents.page_worker import drawn_page
 from app.adapters.documents.pdf import RecognitionError
 from app.adapters.documents.pdf_lines import Line
-from app.adapters.documents.picture import drawn_page
 from chains.ingestion.source import storable
 
 # Dots an inch: what tesseract's makers advise.

@@ -2,12 +2,14 @@
 
 import zipfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import IO, Any
 from zipfile import ZipFile
 
 from bs4 import BeautifulSoup
 
-from chains.errors import IngestionError
+from app.ports import Trial
+from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.source import own_title
 from chains.ingestion.statements import plain_name, strictest
 from chains.ingestion.tables import one_line
@@ -54,3 +56,18 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
 def _entries(archive: ZipFile, name: str) -> Iterator[Any]:
     if name in archive.namelist():
         yield from BeautifulSoup(archive.read(name), "lxml-xml").find_all(True)
+
+
+PACKAGES = ("mammoth", "openpyxl", "pptx")
+
+
+def trials(_settings: object) -> Iterator[Trial]:
+    yield Trial("office files", _installed, "pip install 'waypoint-copilot[office]'", required=False)
+
+
+def _installed() -> str:
+    missing = [package for package in PACKAGES if find_spec(package) is None]
+    if missing:
+        msg = f"Word, Excel and PowerPoint files are not read: {', '.join(missing)} not installed"
+        raise ConfigurationError(msg)
+    return "Word, Excel and PowerPoint files are read"

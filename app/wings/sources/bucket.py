@@ -9,7 +9,7 @@ from typing import Any
 
 import fsspec
 
-from app.wings.sources.download import save
+from app.wings.sources.web_client import save
 from chains.errors import IngestionError
 from chains.ingestion.mirror import Copy, RemoteDocument, Unread, is_safe_name
 

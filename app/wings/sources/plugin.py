@@ -7,9 +7,8 @@ from urllib.parse import unquote, urlsplit
 from app.ports import OpenedSource
 from app.settings import Settings
 from app.wings.sources.bucket import Bucket
-from app.wings.sources.public_network import PublicTransport
 from app.wings.sources.site import Site
-from app.wings.sources.web_client import WebClient
+from app.wings.sources.web_client import PublicTransport, WebClient
 
 # Of a file, and for its download.
 MAX_BYTES, TIMEOUT_S = 50 * 2**20, 60

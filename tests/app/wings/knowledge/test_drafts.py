@@ -8,7 +8,7 @@ from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.cases import read_cases
 from app.wings.knowledge.certificate import certificate
-from app.wings.knowledge.drafts import proposed
+from app.wings.knowledge.insights import proposed
 from app.wiring import open_service
 
 RATE = "What is the rate of GST on imports into Singapore?"

@@ -14,8 +14,7 @@ from app.ledger.connect import open_database
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.cases import read_cases
-from app.wings.knowledge.drafts import draft
-from app.wings.knowledge.insights import Insights, insights
+from app.wings.knowledge.insights import Insights, draft, insights
 from app.wiring import Service, open_service
 from tests.access import bearer, key_entry
 from tests.served import served

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 import app.wings.sources.bucket as bucket_source
-from app.wings.sources.download import save
+from app.wings.sources.web_client import save
 from app.wiring import Service
 from benchmarks.processes import ROOT
 from chains.errors import IngestionError

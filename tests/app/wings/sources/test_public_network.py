@@ -5,8 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from app.wings.sources import public_network
-from app.wings.sources.public_network import PrivateAddressError, PublicTransport, is_public
+from app.wings.sources import web_client
+from app.wings.sources.web_client import PrivateAddressError, PublicTransport, is_public
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def everywhere():
 @pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2"])
 def test_a_name_that_leads_elsewhere_a_moment_later_is_still_asked_where_it_was_checked(monkeypatch, everywhere):
     # 127.0.0.2 plays the public host, 127.0.0.1 what is inside; the second lookup would lead there.
-    monkeypatch.setattr(public_network, "is_public", lambda address: address == "127.0.0.2")
+    monkeypatch.setattr(web_client, "is_public", lambda address: address == "127.0.0.2")
     monkeypatch.setattr(socket, "getaddrinfo", names := Rebinding("evil.example", ["127.0.0.2", "127.0.0.1"]))
     with httpx.Client(transport=PublicTransport()) as client:
         reply = client.get(f"http://evil.example:{everywhere}/")

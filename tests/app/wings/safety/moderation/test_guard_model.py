@@ -1,7 +1,7 @@
 import pytest
 from langchain_core.messages import AIMessage
 
-from app.wings.safety.moderators import read_verdict
+from app.wings.safety.moderator import read_verdict
 from chains.errors import ModerationError
 from chains.ports import ModerationResult
 

@@ -4,7 +4,7 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from app.wings.safety.moderators import OpenAIModeration
+from app.wings.safety.moderator import OpenAIModeration
 from chains.errors import ModerationError
 from chains.ports import ModerationResult
 from chains.resilience import RetryPolicy
