@@ -6,29 +6,15 @@ A change of these tables is made here, for new databases, and as a step in `STEP
 from collections.abc import Callable
 from typing import Any, Literal
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
 from sqlalchemy.types import JSON, TypeDecorator, UserDefinedType
 
 # Each brings tables of one version to the next, the first those of version 1, within the transaction of `migrate`.
-STEPS: tuple[Callable[[Connection], None], ...] = ()
+STEPS: tuple[Callable[[sa.Connection], None], ...] = ()
 HEAD = 1 + len(STEPS)  # The version of these tables.
-SERIAL = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts by itself in integers only.
+SERIAL = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite counts by itself in integers only.
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
 
 class _PgVector(UserDefinedType[Any]):
@@ -41,166 +27,89 @@ class _PgVector(UserDefinedType[Any]):
 class Vector(TypeDecorator[bytes]):
     """A vector as little-endian 32-bit floats; in PostgreSQL a `vector` of pgvector, given and taken as text."""
 
-    impl = LargeBinary
+    impl = sa.LargeBinary
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Any) -> Any:
-        return dialect.type_descriptor(_PgVector() if dialect.name == "postgresql" else LargeBinary())
+        return dialect.type_descriptor(_PgVector() if dialect.name == "postgresql" else sa.LargeBinary())
 
 
-facts = Table(
-    "facts",  # version of the index, label of the embedding model, format, scope files, certificate, key of askers
-    metadata,
-    Column("name", String, primary_key=True),
-    Column("value", Text, nullable=False),
-)
+def _table(name: str, key: str, columns: dict[Any, str], *more: Any, number: bool = False, **options: Any) -> None:
+    """Make a table of columns by type, those with a `?` optional; with `number` the key is counted by the database."""
+    kind = SERIAL if number else sa.String
+    keys = [sa.Column(part, kind, primary_key=True, autoincrement=number) for part in key.split()]
+    names = ((kind, column) for kind, some in columns.items() for column in some.split())
+    plain = [sa.Column(column.rstrip("?"), kind, nullable=column.endswith("?")) for kind, column in names]
+    sa.Table(name, metadata, *keys, *plain, *more, **options)
 
-sources = Table(
-    "sources",
-    metadata,
-    Column("doc_id", String, primary_key=True),
-    Column("root", Text, nullable=False),
-    Column("path", Text, nullable=False),  # relative to the root
-    Column("written", Float, nullable=False),  # seconds since 1970
-)
 
-passages = Table(
+# `facts` holds version, format and embedding model of the index, scope files, certificate, and the key of askers.
+_table("facts", "name", {sa.Text: "value"})
+# `path` is relative to the root; `written` and every `at` are seconds since 1970.
+_table("sources", "doc_id", {sa.Text: "root path", sa.Float: "written"})
+# The id of a passage is the SHA-256 of its words and metadata.
+_table(
     "passages",
-    metadata,
-    Column("row", SERIAL, primary_key=True, autoincrement=False),
-    Column("id", String, nullable=False, unique=True),  # SHA-256 of words and metadata
-    Column("doc_id", String, nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("section", Text, nullable=False),
-    Column("audience", String),
-    Column("category", String),
-    Column("jurisdiction", String),
-    Column("content", Text, nullable=False),
-    Column("meta", JSON, nullable=False),
-    Column("vector", Vector, nullable=False),
-    Index("passages_by_document", "doc_id", "number"),
-    Index("passages_by_audience", "audience"),
+    "",
+    {sa.String: "doc_id audience? category? jurisdiction?", sa.Integer: "number", sa.Text: "section content"}
+    | {JSON: "meta", Vector: "vector"},
+    sa.Column("row", SERIAL, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.String, nullable=False, unique=True),
+    sa.Index("passages_by_document", "doc_id", "number"),
+    sa.Index("passages_by_audience", "audience"),
 )
-
-# What an ingestion that goes on has read and embedded: it survives a kill, and becomes passages in one transaction.
-staged = Table(
-    "staged",
-    metadata,
-    Column("id", String, primary_key=True),
-    Column("model", String, nullable=False),  # that has embedded it
-    Column("content", Text, nullable=False),
-    Column("meta", JSON, nullable=False),
-    Column("vector", LargeBinary, nullable=False),
-)
-
-copies = Table(  # files fetched from a remote source
-    "copies",
-    metadata,
-    Column("source", Text, primary_key=True),
-    Column("address", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-)
-
-faults = Table(  # of steps beside answers and ingestions
-    "faults",
-    metadata,
-    Column("step", String, primary_key=True),
-    Column("number", Integer, nullable=False),
-    Column("at", Float, nullable=False),
-    Column("reason", Text, nullable=False),
-)
-
-turns = Table(
+# What an ingestion that goes on has read and embedded, by a model: it survives a kill, and becomes passages in one
+# transaction.
+_table("staged", "id", {sa.String: "model", sa.Text: "content", JSON: "meta", sa.LargeBinary: "vector"})
+# Files fetched from a remote source.
+_table("copies", "source address", {sa.Text: "name fingerprint"})
+# Faults of steps beside answers and ingestions.
+_table("faults", "step", {sa.Integer: "number", sa.Float: "at", sa.Text: "reason"})
+_table(
     "turns",
-    metadata,
-    Column("id", SERIAL, primary_key=True, autoincrement=True),
-    Column("owner", String, nullable=False),
-    Column("session", String, nullable=False),
-    Column("at", Float, nullable=False),
-    Column("role", String, nullable=False),
-    Column("text", Text, nullable=False),
-    Index("turns_by_session", "owner", "session", "id"),
-    Index("turns_by_time", "at"),
+    "id",
+    {sa.String: "owner session role", sa.Float: "at", sa.Text: "text"},
+    sa.Index("turns_by_session", "owner", "session", "id"),
+    sa.Index("turns_by_time", "at"),
+    number=True,
 )
-
-jobs = Table(
-    "jobs",
-    metadata,
-    Column("id", String, primary_key=True),
-    Column("state", String, nullable=False),
-    Column("created_at", Float, nullable=False),
-    Column("value", JSON, nullable=False),
-)
-
-outbox = Table(
+_table("jobs", "id", {sa.String: "state", sa.Float: "created_at", JSON: "value"})
+_table(
     "outbox",
-    metadata,
-    Column("place", SERIAL, primary_key=True, autoincrement=True),
-    Column("id", String, nullable=False, unique=True),
-    Column("routing_key", String, nullable=False),
-    Column("correlation_id", String, nullable=False),
-    Column("body", Text, nullable=False),
+    "place",
+    {sa.String: "routing_key correlation_id", sa.Text: "body"},
+    sa.Column("id", sa.String, nullable=False, unique=True),
+    number=True,
     sqlite_autoincrement=True,
 )
-
-cache = Table(
-    "cache",
-    metadata,
-    Column("name", String, primary_key=True),
-    Column("expires", Float, nullable=False),
-    Column("value", LargeBinary, nullable=False),
-    Index("cache_by_end", "expires"),
-)
-
-answers = Table(
+_table("cache", "name", {sa.Float: "expires", sa.LargeBinary: "value"}, sa.Index("cache_by_end", "expires"))
+_table(
     "answers",
-    metadata,
-    Column("id", SERIAL, primary_key=True, autoincrement=True),
-    Column("trace_id", String, nullable=False, unique=True),
-    Column("size", Integer, nullable=False),
-    Column("at", Float, nullable=False),
-    Column("question", Text),
-    Column("search_query", Text),
-    Column("language", String),
-    Column("audience", String, nullable=False),
-    Column("outcome", String, nullable=False),
-    Column("level", String),
-    Column("confidence", Float),
-    Column("model", String),
-    Column("index_version", String),
-    Column("asker", String),
-    Column("nearest", Text, nullable=False),
-    Column("packed", LargeBinary),
-    Column("score", Float),
-    Column("comment", Text),
-    Index("answers_by_asker", "asker"),
-    Index("answers_by_time", "at"),
+    "id",
+    {sa.String: "audience outcome language? level? model? index_version? asker?", sa.Float: "at confidence? score?"}
+    | {sa.Text: "nearest question? search_query? comment?", sa.Integer: "size", sa.LargeBinary: "packed?"},
+    sa.Column("trace_id", sa.String, nullable=False, unique=True),
+    sa.Index("answers_by_asker", "asker"),
+    sa.Index("answers_by_time", "at"),
+    number=True,
     sqlite_autoincrement=True,
 )
-
-statements = Table(  # the statements of passages that answers cite; the id is the hash of their letters
+# The statements of passages that answers cite; the id is the hash of their letters. `passage` is one that holds it
+# whole; empty where none is known, so that the next check looks; null where none holds it.
+_table(
     "statements",
-    metadata,
-    Column("id", String, primary_key=True),
-    Column("doc_id", String, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("table_head", Text, nullable=False),
-    Column("quote", Text, nullable=False),
-    # A passage that holds it whole; empty where none is known, so that the next check looks; null where none holds it.
-    Column("passage", String),
-    Column("missing_since", Float),
-    Index("statements_by_document", "doc_id"),
-    Index("statements_missing", "missing_since"),
+    "id",
+    {sa.String: "doc_id passage?", sa.Text: "title table_head quote", sa.Float: "missing_since?"},
+    sa.Index("statements_by_document", "doc_id"),
+    sa.Index("statements_missing", "missing_since"),
 )
-
-citations = Table(
+sa.Table(
     "citations",
     metadata,
-    Column("answer", SERIAL, ForeignKey("answers.id", ondelete="CASCADE"), nullable=False),
-    Column("statement", String, ForeignKey("statements.id"), nullable=False),
-    UniqueConstraint("statement", "answer"),
-    Index("citations_by_answer", "answer"),
+    sa.Column("answer", SERIAL, sa.ForeignKey("answers.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("statement", sa.String, sa.ForeignKey("statements.id"), nullable=False),
+    sa.UniqueConstraint("statement", "answer"),
+    sa.Index("citations_by_answer", "answer"),
 )
 
 TOKENIZER = "porter unicode61"
