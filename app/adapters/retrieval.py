@@ -9,7 +9,6 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from pydantic import BaseModel, SecretStr, SkipValidation, ValidationError
 
-from app.adapters.http_client import async_client, client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from chains.callbacks import time_limit
 from chains.documents.audience import Audience, audience_of
@@ -21,8 +20,7 @@ from chains.retrieval.retriever import SCORE
 KIND = ServiceKind(
     name="retrieval service",
     address="RETRIEVAL_URL",
-    settings="RETRIEVAL_URL",
-    suspects={401: "RETRIEVAL_API_KEY", 403: "RETRIEVAL_API_KEY", 404: "RETRIEVAL_URL"},
+    key="RETRIEVAL_API_KEY",
     unreadable="what cannot be read",
     error=RetrievalError,
     recent_s=5,  # Asking it costs nobody anything, and without it nothing is found.
@@ -61,18 +59,10 @@ class SearchReply(BaseModel):
 
 
 class RetrievalService:
-    """The service at `base_url`.
+    """The service at `base_url`; `unstated` is who may see a passage that does not say so itself.
 
-    Args:
-        base_url: the address before `/search`.
-        api_key: sent as bearer token; a service without keys needs none.
-        unstated: who may see a passage that does not say so itself.
-        options: the limits of its calls.
-
-    Raises:
-        QuestionError: it has no documents with a field of the filters.
-        RetrievalError: the service refuses, or answers what does not fit; or it cannot be reached, or failed.
-        DeadlineError: the question's time is used up.
+    A search raises QuestionError where the service has no documents with a field of the filters, RetrievalError where
+    it fails or answers what does not fit, DeadlineError where the question's time is used up.
     """
 
     def __init__(
@@ -84,39 +74,22 @@ class RetrievalService:
         **options: Unpack[CallOptions],
     ) -> None:
         self.url = f"{base_url.rstrip('/')}/search"
-        self._calls = ServiceCalls(KIND, self.url, **options)
-        self._headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
+        # Calls that block are those of single commands and health checks.
+        self._calls = ServiceCalls(KIND, self.url, api_key=api_key, keeps_connection=False, **options)
         self._unstated: Audience = unstated
-        # Calls that block are those of single commands and health checks, which keep no connection.
-        self._client, self._async_client = client(headers={"Connection": "close"}), async_client()
+        self.aclose = self._calls.aclose
 
     def search(self, query: str, *, top_k: int, filters: Filters, callbacks: Any = None) -> list[Document]:
         """Return the passages, best first, with the score that the service gave in the metadata."""
-        return self._calls.retrying(callbacks)(self._attempt, _body(query, top_k, filters), callbacks)
+        return self._calls.post(_body(query, top_k, filters), self._read, callbacks)
 
     async def asearch(self, query: str, *, top_k: int, filters: Filters, callbacks: Any = None) -> list[Document]:
-        body = _body(query, top_k, filters)
-        found: list[Document] = await self._calls.aretrying(callbacks)(self._aattempt, body, callbacks)
-        return found
+        return await self._calls.apost(_body(query, top_k, filters), self._read, callbacks)
 
     def check(self) -> None:
         """Raise RetrievalError if the service does not work: if no request succeeded lately, one is sent."""
         if not self._calls.is_known_to_work():
-            self._attempt(_body("ready", 1, Filters()), None)
-
-    async def aclose(self) -> None:
-        """Close the connections; the service cannot be asked any more."""
-        self._client.close()
-        await self._async_client.aclose()
-
-    def _attempt(self, body: dict[str, Any], callbacks: Any) -> list[Document]:
-        with self._calls.attempt(callbacks) as timeout_s:
-            return self._read(self._client.post(self.url, json=body, headers=self._headers, timeout=timeout_s))
-
-    async def _aattempt(self, body: dict[str, Any], callbacks: Any) -> list[Document]:
-        with self._calls.attempt(callbacks) as timeout_s:
-            response = await self._async_client.post(self.url, json=body, headers=self._headers, timeout=timeout_s)
-            return self._read(response)
+            self._calls.post_once(_body("ready", 1, Filters()), self._read)
 
     def _read(self, response: httpx.Response) -> list[Document]:
         if response.status_code == httpx.codes.BAD_REQUEST and '"filters: ' in response.text:

@@ -1,57 +1,60 @@
 """Call a service over HTTP: a time-out, retries, a circuit breaker, and errors that name the setting to check."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 import httpx
-from tenacity import AsyncRetrying, Retrying
+from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import TypedDict
 
-from app.adapters.http_client import retry_after_s
+from app.adapters.http_client import MAX_BYTES, async_client, client, retry_after_s
 from chains.callbacks import check_time, left_s
 from chains.clock import Clock, SystemClock
 from chains.errors import WaypointError
 from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, aretrying, retrying
 
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+Read = Callable[[httpx.Response], T]  # It calls `raise_for_status`, and checks the reply.
 RETRYABLE = {httpx.codes.REQUEST_TIMEOUT, httpx.codes.CONFLICT}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceKind:
-    """What a kind of service is called, which settings lead to it, and the errors that its calls raise.
+    """What a kind of service is called, the settings with its address, key and model, and the error of its calls.
 
-    Attributes:
-        name: as messages call it.
-        address: the setting with its address.
-        settings: what to check when a reply does not fit.
-        suspects: what to check by HTTP status.
-        unreadable: what a reply is called that cannot be decoded.
-        error: what its calls raise; `failure` says why, where the service did not refuse.
-        recent_s: a health check sends no request if the last one succeeded within these seconds.
+    `unreadable` is what a reply is called that cannot be decoded; the error's `failure` says why, where the service did
+    not refuse. A health check sends no request if the last one succeeded within `recent_s`.
     """
 
     name: str
     address: str
-    settings: str
-    suspects: Mapping[int, str]
+    key: str
+    model: str = ""
     unreadable: str
     error: type[WaypointError]
     recent_s: float = 30.0
 
+    @property
+    def settings(self) -> str:
+        """What to check when a reply does not fit."""
+        return f"{self.address} and {self.model}" if self.model else self.address
+
+    def suspect(self, status: int) -> str:
+        """Return what to check when a request is refused with a status."""
+        by_status = {400: self.model, 401: self.key, 403: self.key, 404: self.settings}
+        return by_status.get(status) or "the service, or try again"
+
 
 class CallOptions(TypedDict, total=False):
-    """The limits of the calls to one service.
+    """The limits of the calls to one service, and the clock.
 
-    Attributes:
-        timeout_s: the most that one attempt may take, to the last byte of the reply; 30 s by default.
-        policy: how often to retry, and how long to wait before.
-        breaker_failures: after this many failures in a row (5 by default) the service is not called.
-        breaker_reset_s: for this many seconds; 60 by default.
-        clock: tells the time.
+    `timeout_s` is the most that one attempt may take, to the last byte of the reply; 30 by default. After
+    `breaker_failures` in a row (5) the service is not called for `breaker_reset_s` (60).
     """
 
     timeout_s: float
@@ -62,10 +65,26 @@ class CallOptions(TypedDict, total=False):
 
 
 class ServiceCalls:
-    """The rules for the calls to the service at `url`."""
+    """Calls the service at `url` by POST, with JSON; `api_key` is sent as bearer token.
 
-    def __init__(self, kind: ServiceKind, url: str, **options: Unpack[CallOptions]) -> None:
+    With `keeps_connection` calls that block go over one connection; without it each has its own, as those of single
+    commands and health checks.
+    """
+
+    def __init__(
+        self,
+        kind: ServiceKind,
+        url: str,
+        *,
+        api_key: SecretStr | None = None,
+        keeps_connection: bool = True,
+        max_bytes: int = MAX_BYTES,
+        **options: Unpack[CallOptions],
+    ) -> None:
         self.url = url
+        self._headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
+        self._client = client(headers={} if keeps_connection else {"Connection": "close"}, max_bytes=max_bytes)
+        self._async_client = async_client()
         self._kind = kind
         self._timeout_s = options.get("timeout_s", 30)
         self._policy = options.get("policy") or RetryPolicy()
@@ -80,18 +99,42 @@ class ServiceCalls:
         self._retries = RetryCounter()
         self._succeeded_at = -math.inf
 
-    def retrying(self, callbacks: Any) -> Retrying:
-        """Return the retry loop for one call; it waits no longer than the question's time allows."""
-        return retrying(self._policy, self._clock, lambda: self._left_s(callbacks), self._retries)
+    def post(self, body: Mapping[str, Any], read: Read[T], callbacks: Any) -> T:
+        """Send a request, and again where that may help, for as long as the question's time allows."""
+        loop = retrying(self._policy, self._clock, lambda: self._left_s(callbacks), self._retries)
+        result: T = loop(self.post_once, body, read, callbacks)
+        return result
 
-    def aretrying(self, callbacks: Any) -> AsyncRetrying:
-        return aretrying(self._policy, self._clock, lambda: self._left_s(callbacks), self._retries)
+    async def apost(self, body: Mapping[str, Any], read: Read[T], callbacks: Any) -> T:
+        async def attempt() -> T:
+            with self.attempt(callbacks) as timeout_s:
+                return read(await self._async_client.post(self.url, **self._request(body, timeout_s)))
+
+        result: T = await aretrying(self._policy, self._clock, lambda: self._left_s(callbacks), self._retries)(attempt)
+        return result
+
+    def post_once(self, body: Mapping[str, Any], read: Read[T], callbacks: Any = None) -> T:
+        with self.attempt(callbacks) as timeout_s:
+            return read(self._client.post(self.url, **self._request(body, timeout_s)))
+
+    def reply(self, response: httpx.Response, form: type[M]) -> M:
+        """Return a reply by its form; whatever else came is an error."""
+        response.raise_for_status()
+        try:
+            return form.model_validate_json(response.content)
+        except ValidationError as error:
+            raise self.misfit(self._kind.unreadable) from error
+
+    async def aclose(self) -> None:
+        """Close the connections; the service cannot be asked any more."""
+        self._client.close()
+        await self._async_client.aclose()
 
     @contextmanager
     def attempt(self, callbacks: Any) -> Iterator[float]:
         """Guard one attempt: give the seconds it may take, and turn httpx's errors into those of the service's kind.
 
-        The body sends the request, calls `raise_for_status`, and checks the reply. It succeeded if it raises nothing.
+        The body sends the request and reads the reply. It succeeded if it raises nothing.
         Raise an error of the service's kind; DeadlineError if the question's time is used up.
         """
         try:
@@ -127,13 +170,15 @@ class ServiceCalls:
         """Return the error for a reply that does not fit; `what` says what came."""
         return self._kind.error(f"the {self._kind.name} at {self.url} answered {what}; check {self._kind.settings}")
 
+    def _request(self, body: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        return {"json": body, "headers": self._headers, "timeout": timeout_s}
+
     def _left_s(self, callbacks: Any) -> float:
         return 0.0 if self._breaker.state == "open" else left_s(callbacks)
 
     def _refused(self, response: httpx.Response) -> WaypointError:
         status = response.status_code
-        suspect = self._kind.suspects.get(status, "the service, or try again")
-        message = f"the {self._kind.name} at {self.url} answered {status}; check {suspect}"
+        message = f"the {self._kind.name} at {self.url} answered {status}; check {self._kind.suspect(status)}"
         wait_s = retry_after_s(response.headers.get("retry-after"))
         if status == httpx.codes.TOO_MANY_REQUESTS:
             return self._kind.error(message, retry_after_s=wait_s, failure="rate_limited")

@@ -116,13 +116,8 @@ MAKE_KEY = "INSERT INTO facts (name, value) VALUES ('asker_key', :value) ON CONF
 class AnswerStore:
     """The logged answers of a ledger, for any number of threads, processes and hosts.
 
+    Each is kept for so many days; beyond `max_mb` the oldest go first. `now` returns the time in seconds since 1970.
     Every method raises VectorStoreError where the database cannot be used.
-
-    Args:
-        database: the ledger.
-        days: how long an answer is kept.
-        max_mb: how much all answers take at most; the oldest go first.
-        now: returns the time in seconds since 1970.
     """
 
     def __init__(self, database: Database, *, days: int, max_mb: int, now: Callable[[], float] = time.time) -> None:

@@ -42,16 +42,10 @@ UNLOCK = "SELECT pg_advisory_unlock(hashtext(:schema), hashtext(:name))"
 
 
 class PostgresDatabase(Database):
-    """The database at DATABASE_URL.
+    """The database at DATABASE_URL, any address that libpq takes; it is never shown.
 
-    Args:
-        url: any address that libpq takes, like postgresql://user:password@host:5432/name; it is never shown.
-        schema: where the tables are.
-        pool_size: most connections of this process.
-        timeout_s: how long to wait for a connection, and for the answer to a question.
-
-    Raises:
-        ConfigurationError: the address is none, or the driver is not installed.
+    `timeout_s` is how long to wait for one of `pool_size` connections, and for the answer to a question. Raise
+    ConfigurationError if the address is none, or the driver is not installed.
     """
 
     dialect = "postgresql"
@@ -198,11 +192,7 @@ def text_dumpers() -> tuple[Any, ...]:
 
 
 class Address:
-    """Where a database is; as text it is host, port and name only.
-
-    Attributes:
-        options: what the driver connects with.
-    """
+    """Where a database is, and the `options` to connect with; as text it is host, port and name only."""
 
     def __init__(self, url: str) -> None:
         driver = psycopg()

@@ -53,8 +53,7 @@ class VectorIndex(Protocol):
 class Vectors:
     """Searches the ledger's vectors; `follower` is asked where this process serves, or where there are many.
 
-    Attributes:
-        serves: whether this process answers many questions, so that the follower is worth opening and filling.
+    `serves` says whether it answers many questions, so that the follower is worth opening and filling.
     """
 
     def __init__(self, database: Database, follower: Callable[[], VectorIndex | None]) -> None:

@@ -50,14 +50,9 @@ class RemoteSource(Protocol):
         """Return whether the finished list named all documents; if not, nothing counts as deleted."""
 
     def documents(self, known: Mapping[str, Copy], folder: Path) -> Iterator[RemoteDocument | Unread]:
-        """Yield the documents; what is fetched is a file in `folder`, which the caller moves.
+        """Yield all documents; `known` are the copies by address, what is fetched is a file in `folder`, to be moved.
 
-        Args:
-            known: The copies from before, by address.
-            folder: Where fetched files may be put.
-
-        Raises:
-            IngestionError: the source cannot be listed.
+        Raise IngestionError if the source cannot be listed.
         """
 
 

@@ -41,11 +41,7 @@ class LimitedProcess:
     _connection: socket.socket | None = field(default=None, init=False)
 
     def ask(self, task: dict[str, Any]) -> Any:
-        """Return the reply to a task.
-
-        Raises:
-            OSError, ValueError: the process was ended because it took more than it may; it is stopped.
-        """
+        """Return the reply to a task. Raise OSError, ValueError if the process was ended as it took too much."""
         try:
             connection = self._connection or self._start()
             connection.sendall(json.dumps(task | {"timeout_s": self.timeout_s}).encode() + b"\n")

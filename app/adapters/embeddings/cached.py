@@ -88,12 +88,8 @@ class CachedQuestionEmbeddings(DelegatingEmbeddings):
 class DiskCachedEmbeddings(DelegatingEmbeddings):
     """Keeps the vectors of a batch of documents in a file, for texts that are the same at every start.
 
-    A file that is missing, broken or cannot be written only costs the time to embed.
-
-    Args:
-        embeddings: embeds other batches, and every question.
-        model: the model's name, a part of the file's key.
-        folder: where the files are; None is the user's cache folder.
+    Questions are not kept. A file that is missing, broken or cannot be written only costs the time to embed. By default
+    files are in the user's cache folder.
     """
 
     def __init__(self, embeddings: Embeddings, *, model: str, folder: Path | None = None) -> None:

@@ -1,13 +1,14 @@
 """Embeddings over HTTP, from any service with OpenAI's `/embeddings`, with retries and a circuit breaker."""
 
+from functools import partial
 from typing import Any, Literal, Unpack
 
+import httpx
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import ensure_config
 from pydantic import SecretStr
 
 from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes
-from app.adapters.http_client import client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from chains.errors import EmbeddingError
 
@@ -17,13 +18,8 @@ MAX_BYTES = 16 * 1024 * 1024  # 64 vectors of 4,096 numbers are 6 MB of JSON.
 KIND = ServiceKind(
     name="embedding service",
     address="EMBEDDING_BASE_URL",
-    settings="EMBEDDING_BASE_URL and EMBEDDING_MODEL",
-    suspects={
-        400: "EMBEDDING_MODEL",
-        401: "EMBEDDING_API_KEY",
-        403: "EMBEDDING_API_KEY",
-        404: "EMBEDDING_BASE_URL and EMBEDDING_MODEL",
-    },
+    key="EMBEDDING_API_KEY",
+    model="EMBEDDING_MODEL",
     unreadable="no list of embeddings",
     error=EmbeddingError,
 )
@@ -32,17 +28,9 @@ KIND = ServiceKind(
 class HttpEmbeddings(Embeddings):
     """Embeddings by `POST {base_url}/embeddings`, up to 64 texts a request; all vectors have one dimension.
 
-    Args:
-        base_url: the address up to and with `/v1`.
-        model: the model's name.
-        api_key: sent as Bearer token; a service without keys needs none.
-        prefixes: what the model wants before a question and before a passage.
-        input_type: tell the service which of the two a text is, so that it adds the prefix itself.
-        options: the limits of its calls.
-
-    Raises:
-        EmbeddingError: the service refuses, or answers what does not fit; or it cannot be reached, or failed.
-        DeadlineError: the question's time is used up.
+    `prefixes` are what the model wants before a question and before a passage; with `input_type` the service is told
+    which of the two a text is, and adds them itself. Methods raise EmbeddingError where the service fails or answers
+    what does not fit, and DeadlineError where the question's time is used up.
     """
 
     def __init__(
@@ -55,12 +43,9 @@ class HttpEmbeddings(Embeddings):
         input_type: bool = False,
         **options: Unpack[CallOptions],
     ) -> None:
-        headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
-        self._calls = ServiceCalls(KIND, f"{base_url.rstrip('/')}/embeddings", **options)
-        self._model = model
-        self._prefixes = prefixes
-        self._input_type = input_type
-        self._client = client(headers=headers, max_bytes=MAX_BYTES)
+        address = f"{base_url.rstrip('/')}/embeddings"
+        self._calls = ServiceCalls(KIND, address, api_key=api_key, max_bytes=MAX_BYTES, **options)
+        self._model, self._prefixes, self._input_type = model, prefixes, input_type
         self._dimensions: int | None = None
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -72,27 +57,26 @@ class HttpEmbeddings(Embeddings):
     def check(self) -> None:
         """Raise EmbeddingError if the service does not work: if no request succeeded lately, one is sent."""
         if not self._calls.is_known_to_work():
-            self._attempt(["ready"], "query", None)
+            self._calls.post_once(self._body(["ready"], "query"), self._read)
 
     def _embedded(self, texts: list[str], kind: InputType) -> list[list[float]]:
-        callbacks = ensure_config().get("callbacks")
-        prefix = getattr(self._prefixes, kind)
-        prefixed = [f"{prefix}{text}" for text in texts]
+        callbacks, prefix = ensure_config().get("callbacks"), getattr(self._prefixes, kind)
         vectors: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
-            vectors += self._calls.retrying(callbacks)(self._attempt, prefixed[start : start + BATCH], kind, callbacks)
+            batch = [f"{prefix}{text}" for text in texts[start : start + BATCH]]
+            vectors += self._calls.post(self._body(batch, kind), partial(self._read, expected=len(batch)), callbacks)
         return vectors
 
-    def _attempt(self, texts: list[str], kind: InputType, callbacks: Any) -> list[list[float]]:
-        with self._calls.attempt(callbacks) as timeout_s:
-            body = {"model": self._model, "input": texts, **({"input_type": kind} if self._input_type else {})}
-            response = self._client.post(self._calls.url, json=body, timeout=timeout_s)
-            response.raise_for_status()
-            try:
-                data = sorted(response.json()["data"], key=lambda one: one["index"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise self._calls.misfit(KIND.unreadable) from error
-            return self._checked(data, len(texts))
+    def _body(self, texts: list[str], kind: InputType) -> dict[str, Any]:
+        return {"model": self._model, "input": texts, **({"input_type": kind} if self._input_type else {})}
+
+    def _read(self, response: httpx.Response, expected: int = 1) -> list[list[float]]:
+        response.raise_for_status()
+        try:
+            data = sorted(response.json()["data"], key=lambda one: one["index"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._calls.misfit(KIND.unreadable) from error
+        return self._checked(data, expected)
 
     def _checked(self, data: list[Any], expected: int) -> list[list[float]]:
         if [one.get("index") for one in data] != list(range(expected)):

@@ -38,15 +38,10 @@ class TorchEmbeddings(Embeddings):
 
 
 def torch_embeddings(model: str, *, device: Device = "auto", prefixes: Prefixes = NO_PREFIXES) -> TorchEmbeddings:
-    """Return embeddings of any sentence-transformers model; the packaged one needs no hub.
+    """Return embeddings of any sentence-transformers model: a folder, or a name that the hub knows.
 
-    Args:
-        model: a folder, or a name that the hub knows.
-        device: auto uses a GPU if there is one.
-        prefixes: what the model wants before a question and before a passage.
-
-    Raises:
-        ConfigurationError: the extra is not installed, the model cannot be loaded.
+    The packaged model needs no hub; `auto` uses a GPU if there is one. Raise ConfigurationError if the extra is not
+    installed, or the model cannot be loaded.
     """
     with from_extra("huggingface", "EMBEDDING_BACKEND=torch"):
         from langchain_huggingface import HuggingFaceEmbeddings  # noqa: PLC0415 - it takes seconds, and an extra.

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aio_pika
 from aio_pika import DeliveryMode, ExchangeType
@@ -22,9 +22,6 @@ from app.wings.events.analytics import Events, message
 from chains.around.observers import Observer
 from chains.errors import WaypointError
 from chains.logs import get_logger
-
-if TYPE_CHECKING:
-    from aio_pika.abc import AbstractExchange
 
 HEARTBEAT_S = 10
 CONNECT_S = 10
@@ -234,7 +231,7 @@ class Outbox:
                 return
             await _set_within(self._closing, min(self._max_pause_s, self._pause_s * 2.0 ** min(self._failures, 16)))
 
-    async def _deliver(self, exchange: "AbstractExchange") -> None:
+    async def _deliver(self, exchange: AbstractExchange) -> None:
         """Send what is stored, unless another process does; the lock goes with the connection to the database."""
         with ExitStack() as lock:
             if await self._count() and await asyncio.to_thread(lock.enter_context, self._store.delivering()):

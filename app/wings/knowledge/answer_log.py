@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from app import hooks
@@ -12,6 +11,7 @@ from app.ledger.answers import AnswerStore, LoggedAnswer, Nearest, Quote, pack
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S
 from app.settings import Settings
 from app.wings.knowledge.certificate import Certificate, certificate
+from app.wiring.index import Index
 from app.wiring.ledger import ledger_of
 from chains.around.observers import Call
 from chains.around.side_steps import count_fault
@@ -22,9 +22,6 @@ from chains.ports import Entity
 from chains.safety.cleaning import clean
 from chains.state import Answer
 
-if TYPE_CHECKING:
-    from app.wiring.index import Index
-
 MAX_MB = 200  # Of the logged answers; the oldest go first.
 MOST_WAITING = 1000  # Answers that are not written yet.
 RATE_TIMEOUT_S = 10
@@ -33,7 +30,7 @@ UNLOGGED = "unlogged"  # In the metadata of a call's config: nobody wants this a
 log = get_logger(__name__)
 
 
-def answer_log(index: "Index", *, serving: bool = False) -> "KeptAnswers":
+def answer_log(index: Index, *, serving: bool = False) -> "KeptAnswers":
     return KeptAnswers(open_answers(index.settings), index, serving=serving)
 
 
@@ -53,7 +50,7 @@ class KeptAnswers:
     Python itself waits for the thread when the process ends, so that the answer of a single command is kept as well.
     """
 
-    def __init__(self, store: AnswerStore, index: "Index", *, serving: bool = False) -> None:
+    def __init__(self, store: AnswerStore, index: Index, *, serving: bool = False) -> None:
         self.store, self._index, self._serving = store, index, serving
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answer log")
         self._waiting = 0

@@ -6,19 +6,17 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from app.wings.knowledge.verification import VERSION, Rule, digest, heading_of, marker_filter, proving_rule, seal
 from app.wiring.caches import answer_facts
+from app.wiring.index import Index
+from app.wiring.library import Catalogue
 from chains.citations.cited_sentences import Sentence, cited_sentences, sentences_of
 from chains.state import Answer, Citation, Outcome, Passage
-
-if TYPE_CHECKING:
-    from app.wiring.index import Index
-    from app.wiring.library import Catalogue
 
 
 class CertifiedSource(TypedDict):
@@ -67,7 +65,7 @@ MOST_BYTES = 20 * 2**20  # A larger file is not read for a certificate; it then 
 FILES = 64
 
 
-def certificate(answer: Answer, index: "Index") -> Certificate:
+def certificate(answer: Answer, index: Index) -> Certificate:
     """Return what proves an answer, as `verification.verify` checks it.
 
     Raise VectorStoreError if the index cannot be read.
@@ -91,7 +89,7 @@ def certificate(answer: Answer, index: "Index") -> Certificate:
     return cast("Certificate", sealed)
 
 
-def _sentences(answer: Answer, catalogue: "Catalogue | None") -> Iterator[dict[str, Any]]:
+def _sentences(answer: Answer, catalogue: Catalogue | None) -> Iterator[dict[str, Any]]:
     marked = [one for one in answer["citations"] if not one["attributed"]]
     markers = [(one["start"], one["end"]) for one in marked]
     found = sentences_of(answer["answer"], markers)
@@ -127,7 +125,7 @@ def _cited(
     return {place: [one for one in found if one["matched"] and one["quote"]] for place, found in cited.items()}
 
 
-def _source(citation: Citation, documents: Sequence[Passage], catalogue: "Catalogue | None") -> dict[str, Any] | None:
+def _source(citation: Citation, documents: Sequence[Passage], catalogue: Catalogue | None) -> dict[str, Any] | None:
     """Return where a citation's quote stands; None where no retrieved passage holds it."""
     quote, doc_id = citation["quote"], citation["doc_id"]
     holding = [one for one in documents if one["metadata"].get("doc_id") == doc_id and quote in one["content"]]
@@ -159,7 +157,7 @@ def _table_head(content: str, quote: str) -> str:
     return rows[-1].strip() if "|" in quote and len(rows) > 1 else ""
 
 
-def _in_file(doc_id: str | None, quote: str, start: int, catalogue: "Catalogue | None") -> Mapping[str, Any]:
+def _in_file(doc_id: str | None, quote: str, start: int, catalogue: Catalogue | None) -> Mapping[str, Any]:
     """Return the file's SHA-256 and the range of the quote in its bytes; null for what cannot be known."""
     source = catalogue.sources.get(doc_id or "") if catalogue else None
     try:

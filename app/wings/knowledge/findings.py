@@ -6,8 +6,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from app.settings import Settings
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.linted import Document, Finding, read_documents
 from app.wings.knowledge.upkeep import (
@@ -20,23 +20,19 @@ from app.wings.knowledge.upkeep import (
     find_untitled,
     find_versions,
 )
+from app.wiring.index import Index
 from app.wiring.storage import parser
 from chains.around.side_steps import side_step
 from chains.ingestion.text_files import LOADERS
-
-if TYPE_CHECKING:
-    from app.settings import Settings
-    from app.wiring.index import Index
-    from chains.ports import Progress
-
+from chains.ports import Progress
 
 Step = Callable[[Sequence[Document]], Iterable[Finding]]
 
 
 def read_and_lint(
     paths: Sequence[Path],
-    settings: "Settings",
-    progress: "Progress | None" = None,
+    settings: Settings,
+    progress: Progress | None = None,
     *,
     endings: set[str] | None = None,
     max_age_days: int = 0,
@@ -64,7 +60,7 @@ def read_and_lint(
     return documents, sorted(findings)
 
 
-def worth_a_look(index: "Index", paths: Sequence[str]) -> Iterator[str]:
+def worth_a_look(index: Index, paths: Sequence[str]) -> Iterator[str]:
     """Yield a line about the Markdown and plain text below the paths, for the end of `waypoint ingest`."""
     folders = [Path(path) for path in paths if Path(path).exists()]
     _, findings = read_and_lint(folders, index.settings, endings=set(LOADERS))

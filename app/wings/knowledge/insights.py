@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import yaml
@@ -17,12 +17,10 @@ from langchain_core.embeddings import Embeddings
 
 from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.held_words import says
+from app.wiring import Service
 from chains.documents.audience import Audience, audience_of
 from chains.errors import ConfigurationError
 from chains.text.letters import one_line
-
-if TYPE_CHECKING:
-    from app.wiring import Service
 
 LIKE = 0.65  # The cosine from which on two questions are of one group.
 HALF_LIFE_DAYS = 14  # A question counts half after so many days.
@@ -103,7 +101,7 @@ class Insights:
     never_cited: list[str]
 
 
-def insights(store: AnswerStore, services: "Service", *, since: float) -> Insights:
+def insights(store: AnswerStore, services: Service, *, since: float) -> Insights:
     """Return what the logged answers say about the documents.
 
     Args:
@@ -172,7 +170,7 @@ def grouped(answers: Sequence[LoggedAnswer], embeddings: Embeddings) -> list[lis
     return groups
 
 
-def _gap(group: Sequence[LoggedAnswer], services: "Service") -> Gap:
+def _gap(group: Sequence[LoggedAnswer], services: Service) -> Gap:
     questions = list(dict.fromkeys(str(one.question) for one in group))
     audience: Audience = "public" if 2 * sum(one.audience == "public" for one in group) >= len(group) else "internal"
     searched = group[0].search_query or questions[0]

@@ -5,17 +5,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from chains.errors import IngestionError
+from chains.ingestion.chunks import Chunk
 from chains.ingestion.files import SourceFile, find_files
 from chains.ingestion.parsing import Parsed, Parser
 from chains.ingestion.text_files import FRONT_MATTER, LOADERS
+from chains.ports import Progress
 from chains.regular_files import read_any_text
-
-if TYPE_CHECKING:
-    from chains.ingestion.chunks import Chunk
-    from chains.ports import Progress
 
 Kind = Literal["conflict", "unreadable", "link", "old", "duplicate", "passage", "title", "version"]
 ERRORS: Final[frozenset[Kind]] = frozenset({"conflict", "unreadable", "link"})
@@ -65,7 +63,7 @@ class Document:
         return shown(self.file.path)
 
     @property
-    def chunks(self) -> "Sequence[Chunk]":
+    def chunks(self) -> Sequence[Chunk]:
         return self.parsed.chunks
 
     @cached_property
@@ -81,7 +79,7 @@ def read_documents(
     parser: Parser,
     paths: Sequence[Path],
     findings: list[Finding],
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
     *,
     endings: Collection[str] | None = None,
 ) -> Iterator[Document]:

@@ -7,18 +7,16 @@ their own document and then, because words move, in all others; what no document
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from app.ledger.answers import FIELDS, AnswerStore, LoggedAnswer, read_answer
 from app.ledger.passages import Passages
 from app.wings.knowledge.answer_log import can_recall, open_answers
 from app.wings.knowledge.held_words import Words, documents_of, holders, nearest_words, text_of, tokens_of
+from app.wiring.index import Index
 from app.wiring.library import chunks_by_id
 from chains.documents.audience import Audience, audience_of
-
-if TYPE_CHECKING:
-    from app.wiring.index import Index
 
 CANDIDATES = 10  # Passages among which changed words are looked for, beside the document itself.
 MOST_EVENTS = 1000  # Of one change; the newest answers.
@@ -121,12 +119,8 @@ def recalled(
 ) -> list[Recalled]:
     """Return the answers that rest on words which changed or vanished, by the last check, the newest first.
 
-    Args:
-        store: the log.
-        index: where the nearest words of now are looked for.
-        audience: whose documents new words may come from.
-        trace_id: of one answer alone.
-        limit: how many answers at most.
+    The nearest words of now are looked for in the index, and come from documents for this audience. `trace_id` asks for
+    one answer alone.
     """
     statement, values = NEWEST, dict[str, Any](limit=limit)
     if trace_id is not None:
@@ -157,7 +151,7 @@ def _now(index: Passages, doc_id: str, quote: str, audience: Audience) -> str | 
     return None
 
 
-def index_changed(index: "Index") -> None:
+def index_changed(index: Index) -> None:
     """Bring the log in line with the index, and publish an event for each answer that is recalled by this change."""
     if not can_recall(index.settings):
         return
@@ -176,7 +170,7 @@ def _named(values: dict[str, Any]) -> dict[str, Any]:
     return {EVENT_NAMES.get(name, name): value for name, value in values.items()}
 
 
-def count_of_recalled(index: "Index", _paths: Sequence[str]) -> Iterator[str]:
+def count_of_recalled(index: Index, _paths: Sequence[str]) -> Iterator[str]:
     """Yield a line where answers rest on words that changed, for the end of `waypoint ingest`."""
     if can_recall(index.settings):
         store = open_answers(index.settings)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
@@ -14,13 +14,11 @@ from markdown_it.token import Token
 
 from app.wings.knowledge.linted import Document, Finding, place
 from chains.documents.versions import replaced
+from chains.ingestion.chunks import Chunk
 from chains.ingestion.source import title_of
 from chains.text.letters import skeleton
 from chains.text.tokens import tokens
 from chains.text.words import plain_words
-
-if TYPE_CHECKING:
-    from chains.ingestion.chunks import Chunk
 
 FEWEST_WORDS: Final = 3  # Fewer say nothing that a question could ask for.
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -203,7 +201,7 @@ def _copies(documents: Sequence[Document]) -> dict[Document, Document]:
     return copies
 
 
-Passage = tuple[Document, "Chunk"]
+Passage = tuple[Document, Chunk]
 
 
 def _near_passages(documents: Sequence[Document]) -> Iterator[tuple[Passage, Passage]]:

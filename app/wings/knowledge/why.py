@@ -3,23 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableConfig
 
 from app.wings.knowledge.answer_log import UNLOGGED
 from app.wings.knowledge.held_words import says
+from app.wiring import Service
 from chains.context import format_context
 from chains.documents.audience import Audience
+from chains.documents.library import Entry
 from chains.documents.naming import place_name
 from chains.errors import QuestionError
 from chains.state import Answer, Passage
 from chains.text.tokens import tokens
-
-if TYPE_CHECKING:
-    from langchain_core.documents import Document
-    from langchain_core.runnables import RunnableConfig
-
-    from app.wiring import Service
-    from chains.documents.library import Entry
 
 Place = Literal[
     "cited", "not read", "audience", "jurisdiction", "before the search", "no passage", "threshold", "outranked", "cut",
@@ -41,24 +39,16 @@ class Reason:
 def why(
     question: str,
     expected: str,
-    services: "Service",
+    services: Service,
     *,
     audience: Audience = "internal",
     jurisdiction: str | None = None,
     top_k: int | None = None,
 ) -> Reason:
-    """Return where a document was lost on the way to an answer.
+    """Return where a document, given by id, title, file or file name, was lost on the way to an answer.
 
-    Args:
-        question: what was asked.
-        expected: the document's id, title, file, or file name.
-        services: what answers.
-        audience: of whom asks.
-        jurisdiction: the only one whose documents are searched, as a program may ask for.
-        top_k: the number of passages of this question; by default that of the settings.
-
-    Raises:
-        QuestionError: the answer comes from a service elsewhere, whose documents are not known here.
+    `jurisdiction` is the only one whose documents are searched, as a program may ask for; without `top_k` the number of
+    passages is that of the settings. Raise QuestionError if the answer comes from a service elsewhere.
     """
     if services.settings.retrieval.url is not None:
         msg = "RETRIEVAL_URL asks another service for passages: ask it there"
@@ -92,7 +82,7 @@ def why(
 _PUBLISH = "write `audience: public` into its front matter, or ask as a member of staff"
 
 
-def _unread(expected: str, entries: Sequence["Entry"]) -> Reason:
+def _unread(expected: str, entries: Sequence[Entry]) -> Reason:
     names = {name: one for one in entries for name in (one.doc_id, one.title)}
     change = "`waypoint ingest` its folder; the summary names what could not be read"
     if near := get_close_matches(expected, list(names), n=1, cutoff=0.5):
@@ -100,7 +90,7 @@ def _unread(expected: str, entries: Sequence["Entry"]) -> Reason:
     return Reason("not read", f"no document of the index has the id, title or file {expected!r}", change)
 
 
-def _lost_in(answer: Answer, entry: "Entry", services: "Service") -> Reason | None:
+def _lost_in(answer: Answer, entry: Entry, services: Service) -> Reason | None:
     """Return why a document that was found, or not searched for, is not in the answer; None where it was not found."""
     if any(one["doc_id"] == entry.doc_id and one["matched"] for one in answer["citations"]):
         return Reason("cited", f"the answer cites {entry.title}")
@@ -134,9 +124,7 @@ def _lost_in(answer: Answer, entry: "Entry", services: "Service") -> Reason | No
     return Reason("not cited", explanation, "it is enough that another document says it; if that one is wrong, mend it")
 
 
-def _unfound(
-    answer: Answer, entry: "Entry", services: "Service", config: "RunnableConfig", top_k: int | None
-) -> Reason:
+def _unfound(answer: Answer, entry: Entry, services: Service, config: RunnableConfig, top_k: int | None) -> Reason:
     query = answer["metadata"]["search_query"]
     far = services.answerer.retriever.invoke(query, config, top_k=FAR, threshold=0.0)
     places = [place for place, one in enumerate(far) if one.metadata.get("doc_id") == entry.doc_id]
@@ -161,7 +149,7 @@ def _unfound(
     )
 
 
-def _wordless(query: str, entry: "Entry", services: "Service") -> Reason:
+def _wordless(query: str, entry: Entry, services: Service) -> Reason:
     text = " ".join(chunk.page_content for chunk in services.index.library.chunks(entry.doc_id))
     held = {word.key for word in tokens(f"{entry.title} {text}")}
     lacking = list(dict.fromkeys(word.text for word in tokens(query) if word.weight > 0 and word.key not in held))
@@ -170,10 +158,10 @@ def _wordless(query: str, entry: "Entry", services: "Service") -> Reason:
     return Reason("no passage", explanation, f"write a heading or a sentence with them into {entry.title}")
 
 
-def _places(passages: Sequence[Passage], entry: "Entry") -> list[int]:
+def _places(passages: Sequence[Passage], entry: Entry) -> list[int]:
     return [place for place, one in enumerate(passages) if one["metadata"].get("doc_id") == entry.doc_id]
 
 
-def _named(chunk: "Document") -> str:
+def _named(chunk: Document) -> str:
     metadata = chunk.metadata
     return place_name(str(metadata.get("title") or ""), metadata.get("section"), metadata.get("page"))

@@ -110,11 +110,9 @@ class Embedder:
 
 
 class Actors:
-    """As many actors as the cluster has cores, or GPUs. Ray starts one anew that died, on another node if need be.
+    """As many actors as the cluster has cores, or GPUs; `embeddings` makes the model in each.
 
-    Args:
-        embeddings: makes the model, in each actor.
-        gpu: whether the model runs on a GPU where there is one.
+    Ray starts one anew that died, on another node if need be.
     """
 
     def __init__(self, embeddings: Callable[[], Embeddings], *, gpu: bool) -> None:
@@ -162,15 +160,9 @@ MOST_TASKS = 5_000
 class RayEngine:
     """Reads files in tasks of Ray Data and embeds in actors, one model each, on a GPU where there is one.
 
-    Args:
-        reading: reads one file; it is sent to the tasks, which find the files under the same paths.
-        embeddings: makes the model, in each actor.
-        address: of the cluster's head, as `host:port`; None starts Ray on this machine for as long as the engine lives.
-        gpu: whether the model would run on a GPU.
-
-    Raises:
-        ConfigurationError: the extra is not installed.
-        IngestionError: there is no cluster at the address.
+    `reading` is sent to the tasks, which find the files under the same paths. `address` is the cluster's head, as
+    `host:port`; None starts Ray on this machine for as long as the engine lives. Raise ConfigurationError if the extra
+    is not installed; IngestionError if there is no cluster at the address.
     """
 
     def __init__(

@@ -6,7 +6,6 @@ After Ma et al., Zero-Shot Listwise Document Reranking with a Large Language Mod
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
@@ -16,10 +15,8 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableConfig
 
 import prompts
+from app.settings import Settings
 from chains.text.letters import escape_tag
-
-if TYPE_CHECKING:
-    from app.settings import Settings
 
 LONGEST = 700
 _NUMBER = re.compile(r"\d+")
@@ -28,9 +25,7 @@ _NUMBER = re.compile(r"\d+")
 class ListwiseReranker(BaseDocumentCompressor):
     """The passages whose numbers the model writes, in their order; others are left out.
 
-    Attributes:
-        model: Any chat model.
-        prompt: What it has to do, with `{documents}`; the question is the user's message.
+    `prompt` says what it has to do, with `{documents}`; the question is the user's message.
     """
 
     model: BaseChatModel
@@ -63,5 +58,5 @@ def _numbered(documents: Sequence[Document]) -> str:
     return "\n".join(lines)
 
 
-def listwise(settings: "Settings", model: Callable[[], BaseChatModel]) -> ListwiseReranker:
+def listwise(settings: Settings, model: Callable[[], BaseChatModel]) -> ListwiseReranker:
     return ListwiseReranker(model=model(), prompt=prompts.load("rerank", settings.prompt.folder))

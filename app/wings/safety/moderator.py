@@ -11,10 +11,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import BaseModel, Field, SecretStr
 
 import prompts
-from app.adapters.http_client import async_client, client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from app.ports import Moderation, Trial
 from app.settings import Settings
@@ -31,13 +30,8 @@ OPENAI = "https://api.openai.com/v1"
 KIND = ServiceKind(
     name="moderation service",
     address="MODERATION_BASE_URL",
-    settings="MODERATION_BASE_URL and MODERATION_MODEL",
-    suspects={
-        400: "MODERATION_MODEL",
-        401: "MODERATION_API_KEY",
-        403: "MODERATION_API_KEY",
-        404: "MODERATION_BASE_URL and MODERATION_MODEL",
-    },
+    key="MODERATION_API_KEY",
+    model="MODERATION_MODEL",
     unreadable="no verdict",
     error=ModerationError,
 )
@@ -55,24 +49,18 @@ class _Reply(BaseModel):
 class OpenAIModeration(Runnable[str, ModerationResult]):
     """Asks `POST {base_url}/moderations` whether a text is harmful.
 
-    Args:
-        base_url: the address up to and with `/v1`.
-        model: the model's name.
-        api_key: sent as Bearer token.
-        options: the limits of its calls.
-
-    Raises:
-        ModerationError: the service refuses, or answers what does not fit; or it cannot be reached, or failed.
-        DeadlineError: the time for it is used up.
+    A call raises ModerationError where the service fails or answers what does not fit, DeadlineError where the time for
+    it is used up.
     """
 
     name = "moderation"
 
     def __init__(self, *, base_url: str, model: str, api_key: SecretStr | None, **options: Unpack[CallOptions]) -> None:
-        self._calls = ServiceCalls(KIND, f"{base_url.rstrip('/')}/moderations", **options)
-        self._headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
+        self._calls = ServiceCalls(
+            KIND, f"{base_url.rstrip('/')}/moderations", api_key=api_key, keeps_connection=False, **options
+        )
         self._model = model
-        self._client, self._async_client = client(headers={"Connection": "close"}), async_client()
+        self.aclose = self._calls.aclose
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationResult:
         return self._call_with_config(self._ask, input, config)
@@ -80,65 +68,36 @@ class OpenAIModeration(Runnable[str, ModerationResult]):
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationResult:
         return await self._acall_with_config(self._aask, input, config)
 
-    async def aclose(self) -> None:
-        self._client.close()
-        await self._async_client.aclose()
-
     def _ask(self, text: str, run_manager: CallbackManagerForChainRun) -> ModerationResult:
-        def attempt() -> ModerationResult:
-            with self._calls.attempt(run_manager) as timeout_s:
-                return self._read(self._client.post(self._calls.url, **self._request(text, timeout_s)))
-
-        return self._calls.retrying(run_manager)(attempt)
+        return self._calls.post({"model": self._model, "input": text}, self._read, run_manager)
 
     async def _aask(self, text: str, run_manager: AsyncCallbackManagerForChainRun) -> ModerationResult:
-        async def attempt() -> ModerationResult:
-            with self._calls.attempt(run_manager) as timeout_s:
-                return self._read(await self._async_client.post(self._calls.url, **self._request(text, timeout_s)))
-
-        verdict: ModerationResult = await self._calls.aretrying(run_manager)(attempt)
-        return verdict
-
-    def _request(self, text: str, timeout_s: float) -> dict[str, Any]:
-        return {"json": {"model": self._model, "input": text}, "headers": self._headers, "timeout": timeout_s}
+        return await self._calls.apost({"model": self._model, "input": text}, self._read, run_manager)
 
     def _read(self, response: httpx.Response) -> ModerationResult:
-        response.raise_for_status()
-        try:
-            [verdict, *_] = _Reply.model_validate_json(response.content).results
-        except ValidationError as error:
-            raise self._calls.misfit(KIND.unreadable) from error
+        verdict = self._calls.reply(response, _Reply).results[0]
         named = tuple(name for name, is_named in verdict.categories.items() if is_named)
         return ModerationResult(flagged=verdict.flagged, categories=named)
 
 
 # The hazards of MLCommons, which Llama Guard 3 and 4 number like this.
 CATEGORIES = {
-    "S1": "violent-crimes",
-    "S2": "non-violent-crimes",
-    "S3": "sex-crimes",
-    "S4": "child-exploitation",
-    "S5": "defamation",
-    "S6": "specialized-advice",
-    "S7": "privacy",
-    "S8": "intellectual-property",
-    "S9": "indiscriminate-weapons",
-    "S10": "hate",
-    "S11": SELF_HARM,
-    "S12": "sexual-content",
-    "S13": "elections",
-    "S14": "code-interpreter-abuse",
+    f"S{number}": name
+    for number, name in enumerate(
+        f"""violent-crimes non-violent-crimes sex-crimes child-exploitation defamation specialized-advice privacy
+        intellectual-property indiscriminate-weapons hate {SELF_HARM} sexual-content elections
+        code-interpreter-abuse""".split(),
+        start=1,
+    )
 }
 _REPLY = re.compile(r"\s*(?P<verdict>safe|unsafe)\b(?P<codes>[\sS,\d]*)", re.IGNORECASE)
 _CODE = re.compile(r"S\d+", re.IGNORECASE)
 
 
 def guard_moderator(model: BaseChatModel, *, policy: str | None = None) -> Moderator:
-    """Return the moderator.
+    """Return a moderator whose model writes the verdict.
 
-    Args:
-        model: writes the verdict.
-        policy: tells the model what is harmful, by the same codes; None for a model that was trained on a policy.
+    `policy` tells it what is harmful, by the same codes; None for a model that was trained on a policy.
     """
     policies = [SystemMessage(policy)] if policy else []
     prompt = ChatPromptTemplate([*policies, ("human", "{question}")])

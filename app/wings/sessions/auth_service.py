@@ -17,13 +17,8 @@ class AuthService:
     """Asks `GET {url}/auth/validate` with the Bearer token.
 
     Callers are cached for 30 seconds, so a logout elsewhere counts after that time. Refused tokens are cached for 5,
-    in a cache of their own: wrong tokens neither cost a call each time nor push out the right ones.
-
-    Args:
-        url: The service's address, without the path.
-        timeout_s: How long to wait for it.
-        max_tokens: How many tokens each cache holds.
-        clock: Tells the time.
+    in a cache of their own: wrong tokens neither cost a call each time nor push out the right ones. Each cache holds
+    `max_tokens`.
     """
 
     credential: ClassVar[Literal["session", "key"]] = "session"

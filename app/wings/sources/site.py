@@ -296,8 +296,7 @@ class Site:
     def _robots(self, folder: Path) -> Protego:
         """Return what robots.txt allows: everything where there is none (RFC 9309).
 
-        Raises:
-            IngestionError: it cannot be read; then nothing may be.
+        Raise IngestionError if it cannot be read; then nothing may be.
         """
         address = urljoin(self.address, "/robots.txt")
         reply = self.client.get(address, folder, may_follow=self._is_same_host)

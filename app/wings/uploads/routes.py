@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from typing import IO, Any, Literal
 from uuid import UUID
 
@@ -23,7 +22,7 @@ from app.http.routes.documents import DocId, visible
 from app.ports import MOST_FILES
 from app.wings.uploads.jobs import Job
 from app.wings.uploads.places import FileNameError, safe_name
-from app.wings.uploads.uploads import NamesTakenError, NoRoomError, Uploads, UploadsBusyError
+from app.wings.uploads.uploads import Uploads
 from app.wiring import Service
 from app.wiring.library import UPLOAD_CATEGORIES
 from chains.documents.audience import INTERNAL, Audience
@@ -33,10 +32,6 @@ MAX_FIELDS = 10
 NOT_MULTIPART = "Send the files as multipart/form-data, each in a field named `files`"
 NO_JOB = "There is no such upload."
 ELSEWHERE = "The documents belong to the service at RETRIEVAL_URL; add them there."
-NO_ROOM = "The files cannot be stored; the disk may be full. Contact the operators."
-QUOTA = "The uploads would exceed their quota. Remove some files, or ask the operators for more space."
-BUSY = "Too many uploads are waiting. Try again soon."
-RETRY_AFTER_S = 10
 FOR_STAFF = (
     "Without audience=public files are for staff only, and adding those needs the scope 'ask:internal', which the "
     "caller does not have"
@@ -129,35 +124,16 @@ async def upload(request: Request) -> Accepted:
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise RequestRefusedError(400, NOT_MULTIPART)
     uploads, seen = services.uploads, identity_of(request).audience
-    with _refusals():
-        await run_in_threadpool(uploads.receive)
+    await run_in_threadpool(uploads.receive)
     try:
         async with request.form(max_files=MOST_FILES, max_fields=MAX_FIELDS) as form:
             files, category = _files(form, uploads.endings), _category(form)
             options: dict[str, Any] = {"audience": _audience(form, category, seen), "seen": seen}
             options["replace"] = form.get("replace") == "true"
-            with _refusals():
-                job = await run_in_threadpool(uploads.accept, files, category, **options)
+            job = await run_in_threadpool(uploads.accept, files, category, **options)
     finally:
         uploads.received()
     return Accepted(job_id=job.job_id, events=f"/api/jobs/{job.job_id}/events")
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Answer what cannot be stored with a status and what to do."""
-    try:
-        yield
-    except NamesTakenError as error:
-        names = ", ".join(map(repr, error.names))
-        msg = f"{names} already exists. Send replace=true to replace it."
-        raise RequestRefusedError(409, msg) from None
-    except UploadsBusyError:
-        raise RequestRefusedError(429, BUSY, {"Retry-After": str(RETRY_AFTER_S)}) from None
-    except NoRoomError:
-        raise RequestRefusedError(507, QUOTA) from None
-    except OSError:
-        raise RequestRefusedError(507, NO_ROOM) from None
 
 
 @router.delete(

@@ -11,23 +11,22 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING
+from typing import IO
 from uuid import uuid4
 
+from app.http.errors import RequestRefusedError
 from app.settings import Settings
 from app.wings.uploads.jobs import Job, Jobs, UploadedFile
 from app.wings.uploads.places import MEGABYTE, Places, folder_of
+from app.wiring.ingestion import Ingestion
 from app.wiring.ledger import ledger_of
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import parser
 from chains.documents.audience import Audience
 from chains.errors import IndexBusyError
 from chains.ingestion.files import Chosen, Problem
+from chains.ingestion.index import Report
 from chains.logs import get_logger
-
-if TYPE_CHECKING:
-    from app.wiring.ingestion import Ingestion
-    from chains.ingestion.index import Report
 
 MOST_WAITING = 20  # Uploads; further ones get 429.
 ATTEMPTS = 3  # A file that kills the process must not do so forever.
@@ -37,6 +36,10 @@ OTHERS_S = 0.3  # How often a process looks whether another one is done.
 PROGRESS_EVERY_S = 0.3
 STOP_S = 5
 
+NO_ROOM = "The files cannot be stored; the disk may be full. Contact the operators."
+QUOTA = "The uploads would exceed their quota. Remove some files, or ask the operators for more space."
+TOO_MANY = "Too many uploads are waiting. Try again soon."
+RETRY_AFTER = {"Retry-After": "10"}  # Seconds.
 BUSY = "Other documents are being added. Yours are next."
 STILL_BUSY = "Another ingestion has run for over ten minutes. Add the files again later."
 FAILED = "The files were not added, because the index could not be changed. Try again, or contact support."
@@ -51,29 +54,13 @@ class StoppedError(Exception):
     """The service is stopping; the job is continued later."""
 
 
-class UploadsBusyError(Exception):
-    """Too many uploads are waiting."""
-
-
-class NamesTakenError(Exception):
-    """Files with these names exist, and may not be replaced."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(*names)
-        self.names = tuple(names)
-
-
-class NoRoomError(Exception):
-    """The files would exceed the quota of uploads."""
-
-
 @dataclass
 class Uploads:
     """Adds and removes documents over HTTP."""
 
     settings: Settings
     library: Library
-    ingestion: "Ingestion"
+    ingestion: Ingestion
     added: int = field(default=0, init=False)
     failed: int = field(default=0, init=False)
     _stopping: threading.Event = field(default_factory=threading.Event, init=False)
@@ -98,16 +85,13 @@ class Uploads:
         return sorted(parser(self.settings).endings)
 
     def receive(self) -> None:
-        """Reserve a place in the queue before the files are received; `received` releases it.
-
-        Raise UploadsBusyError if there is none left.
-        """
+        """Reserve a place in the queue before the files are received, if there is one; `received` releases it."""
         with self._lock:
             self._receiving += 1
             taken = self._receiving
         if taken + len(self.jobs.unfinished()) > MOST_WAITING:
             self.received()
-            raise UploadsBusyError
+            raise RequestRefusedError(429, TOO_MANY, RETRY_AFTER)
 
     def received(self) -> None:
         """Release the place: the files are a job now, or were refused."""
@@ -123,18 +107,10 @@ class Uploads:
         seen: Audience = "internal",
         replace: bool = False,
     ) -> Job:
-        """Store the files, and begin to add them.
+        """Store the files under their safe names, and begin to add them.
 
-        Args:
-            files: Safe names, and the contents of the files.
-            category: Of all files; empty if none was chosen.
-            audience: Who may see them.
-            seen: The caller's audience; only documents that it sees are replaced.
-            replace: Whether they may replace files with their names.
-
-        Raises:
-            OSError: they cannot be stored.
-            UploadsBusyError, NamesTakenError, NoRoomError: they may not.
+        Only documents that the caller, whose audience is `seen`, sees are replaced. Raise RequestRefusedError if they
+        cannot be stored, or may not.
         """
         names = [name for name, _ in files]
         job = Job(
@@ -151,6 +127,9 @@ class Uploads:
         try:
             self.places.stage(job.job_id, files)
             self.jobs.add(job, lambda: self._check(job, names))
+        except OSError:
+            self.places.drop(job.job_id)
+            raise RequestRefusedError(507, NO_ROOM) from None
         except BaseException:
             self.places.drop(job.job_id)
             raise
@@ -160,14 +139,14 @@ class Uploads:
     def _check(self, job: Job, names: Sequence[str]) -> None:
         pending = self.jobs.unfinished()
         if len(pending) >= MOST_WAITING:
-            raise UploadsBusyError
+            raise RequestRefusedError(429, TOO_MANY, RETRY_AFTER)
         if not job.replace:
             coming = {file.name for other in pending if other.folder == job.folder for file in other.files}
             taken = coming.union(self.places.existing(names, job.category, job.audience))
-            if clashes := [name for name in names if name in taken]:
-                raise NamesTakenError(clashes)
+            if clashes := ", ".join(repr(name) for name in names if name in taken):
+                raise RequestRefusedError(409, f"{clashes} already exists. Send replace=true to replace it.")
         if self.places.size() > self.settings.ingestion.upload_quota_mb * MEGABYTE:
-            raise NoRoomError
+            raise RequestRefusedError(507, QUOTA)
 
     def job(self, job_id: str) -> Job | None:
         """Return the state of a job; an interrupted one is continued."""
@@ -193,11 +172,8 @@ class Uploads:
     def remove(self, doc_id: str) -> None:
         """Remove a document from the index, and its file if it was uploaded.
 
-        The file is moved aside first: after a kill in between, the document can be removed again.
-
-        Raises:
-            IndexBusyError: an ingestion is running.
-            VectorStoreError: the index cannot be changed; everything is as it was.
+        The file is moved aside first: after a kill in between, the document can be removed again. Raise IndexBusyError
+        if an ingestion is running; VectorStoreError if the index cannot be changed, and everything is as it was.
         """
         with self.ingestion.into.locked():
             source = self.library.catalogue("internal").sources.get(doc_id)
@@ -303,7 +279,7 @@ class Uploads:
 
         return tell
 
-    def _settled(self, job: Job, refused: dict[str, str], report: "Report | None") -> Job:
+    def _settled(self, job: Job, refused: dict[str, str], report: Report | None) -> Job:
         """Remove what could not be read, and return the finished job."""
         reasons = refused | (_by_name(report.problems) if report else {})
         for file in job.files:

@@ -100,10 +100,7 @@ VERSION = 1
 class Classifier:
     """Logistic regression over the features of a stretch of text; a text is as risky as its riskiest stretch.
 
-    Attributes:
-        intercept: The log odds of a stretch without any known feature.
-        weights: By how much each feature moves the log odds.
-        fitted_on: What the weights were fitted on, in words.
+    `weights` are by how much each feature moves the log odds, `intercept` the odds without any.
     """
 
     intercept: float

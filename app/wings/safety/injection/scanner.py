@@ -34,9 +34,7 @@ class Sign(NamedTuple):
 class Scanner:
     """Scans questions and documents for attacks, also where they are disguised.
 
-    Attributes:
-        phrases: What an attack is worded like.
-        classifier: Knows attacks that hold no such phrase, in questions; None leaves it to the phrases.
+    The classifier knows attacks in questions that hold no phrase; None leaves it to the phrases.
     """
 
     phrases: tuple[Phrase, ...] = PHRASES
