@@ -53,11 +53,9 @@ class Database(ABC):
     def scrub(self) -> None:
         """Let nothing on disk hold what was deleted, as far as the database can."""
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         """Let all that the body reads be of one moment; inside a transaction it is of that one."""
-        with self._transaction(writes=False) as connection:
-            yield connection
+        return self._transaction(writes=False)
 
     @contextmanager
     def changing(self, alone: str = "") -> Iterator[Connection]:
@@ -140,12 +138,14 @@ class Database(ABC):
 
     def _check(self, connection: Connection, *, migrates: bool = False) -> None:
         """Make the tables in a database that has none, and refuse those of another version of this program."""
-        version = self._version(connection)
+        self._begin_as(connection, writes=False)
+        with connection.begin():
+            version = self._version(connection)
         if version is None or (migrates and version < HEAD):
             self._begin_as(connection, writes=True)
             with connection.begin():
                 self._make_room(connection)
-                version = self._version_within(connection)
+                version = self._version(connection)
                 if version is None:
                     metadata.create_all(connection, checkfirst=False)
                     for statement in tables_of_words(self.dialect):
@@ -162,11 +162,6 @@ class Database(ABC):
         connection.info["checked"] = True
 
     def _version(self, connection: Connection) -> int | None:
-        self._begin_as(connection, writes=False)
-        with connection.begin():
-            return self._version_within(connection)
-
-    def _version_within(self, connection: Connection) -> int | None:
         if not connection.exec_driver_sql(self._has_tables).scalar():
             return None
         return int(connection.exec_driver_sql("SELECT value FROM facts WHERE name = 'schema'").scalar() or 0)

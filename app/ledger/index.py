@@ -11,7 +11,7 @@ import numpy as np
 from langchain_core.documents import Document
 
 from app.ledger.database import Database
-from app.ledger.passages import AT_ONCE, Passages, Recipe
+from app.ledger.passages import AT_ONCE, Held, Passages, Recipe
 from app.ledger.rows import Row, add, as_json, clear, delete
 from app.ledger.vectors import VectorIndex, Vectors, index_vectors
 from app.ledger.words import metadata_of
@@ -38,11 +38,12 @@ ON CONFLICT (doc_id) DO UPDATE SET root = excluded.root, path = excluded.path, w
 GROWTH = 0.1
 
 
-class PassageIndex:
+class PassageIndex(Held):
     """The index in a ledger, whose passages are made by a recipe; `follower` is a second index of their vectors."""
 
     def __init__(self, database: Database, recipe: Recipe, follower: Callable[[], VectorIndex | None]) -> None:
-        self.database, self.recipe = database, recipe
+        super().__init__(database)
+        self.recipe = recipe
         self.vectors = Vectors(database, follower)
 
     @property
@@ -73,17 +74,6 @@ class PassageIndex:
                 msg = "another ingestion into the same store is at work, here or on another host; wait until it is done"
                 raise IndexBusyError(msg)
             yield
-
-    def count(self) -> int:
-        return int(self.database.rows("SELECT count(*) FROM passages")[0][0])
-
-    def sources(self) -> list[Source]:
-        return [Source(*row) for row in self.database.rows("SELECT doc_id, root, path FROM sources ORDER BY doc_id")]
-
-    def scopes(self) -> dict[str, str | None]:
-        """Return the text of the scope file of each folder that was ingested; None where it has none."""
-        scopes: dict[str, str | None] = json.loads(self.database.fact("scopes") or "{}")
-        return scopes
 
     def ids_of(self, doc_id: str) -> set[str]:
         return {id_ for (id_,) in self.database.rows("SELECT id FROM passages WHERE doc_id = :id", id=doc_id)}
@@ -167,7 +157,7 @@ class PassageIndex:
             raise ConfigurationError(msg)
 
     def _add(self, rows: Iterator[Row]) -> int:
-        first = int(self.database.rows("SELECT coalesce(max(row), 0) FROM passages")[0][0]) + 1
+        first = int(self.database.value("SELECT coalesce(max(row), 0) FROM passages")) + 1
         number, stated = first, self.database.fact("dimensions")
         while batch := list(islice(rows, AT_ONCE)):
             sizes = {len(row.vector) for row in batch} | ({int(stated)} if stated else set())

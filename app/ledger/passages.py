@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from langchain_core.documents import Document
@@ -55,15 +55,35 @@ WHERE hit.doc_id = :id AND hit.number = :number ORDER BY abs(near.number - hit.n
 FACTS = "SELECT name, value FROM facts WHERE name IN ('version', 'dimensions')"
 
 
-class Passages:
+class Held:
+    """What the ledger holds of the index, whatever its form."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def count(self) -> int:
+        return int(self.database.value("SELECT count(*) FROM passages"))
+
+    def sources(self) -> dict[Source, float]:
+        """Return the sources of the documents, with the time when each was last written, in seconds since 1970."""
+        rows = self.database.rows("SELECT doc_id, root, path, written FROM sources ORDER BY doc_id")
+        return {Source(*source): written for *source, written in rows}
+
+    def scopes(self) -> dict[str, str | None]:
+        """Return the text of the scope file of each folder that was ingested; None where it has none."""
+        scopes: dict[str, str | None] = json.loads(self.database.fact("scopes") or "{}")
+        return scopes
+
+
+class Passages(Held):
     """The passages of one version of the index; None before anything was ingested.
 
     It is a `ChunkStore` and a `WordIndex` for the retrievers. Similarities are cosines clipped to 0-1.
     """
 
     def __init__(self, database: Database, recipe: Recipe, vectors: Vectors, version: str | None) -> None:
-        self.version = version
-        self._database, self._recipe, self._vectors = database, recipe, vectors
+        super().__init__(database)
+        self.version, self._recipe, self._vectors = version, recipe, vectors
         kind = PostingsWords if database.dialect == "postgresql" else FtsWords
         self._words, self._public_words = kind(database, public=False), kind(database, public=True)
 
@@ -73,14 +93,11 @@ class Passages:
         return self._recipe.embeddings
 
     def reading(self) -> AbstractContextManager[object]:
-        return self._database.reading()
-
-    def count(self) -> int:
-        return int(self._database.rows("SELECT count(*) FROM passages")[0][0])
+        return self.database.reading()
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
-        with self._database.reading():  # Of an index that was replaced meanwhile, the vectors of its words are asked.
-            facts = dict(map(tuple, self._database.rows(FACTS)))
+        with self.database.reading():  # Of an index that was replaced meanwhile, the vectors of its words are asked.
+            facts = dict(map(tuple, self.database.rows(FACTS)))
             if "dimensions" not in facts:
                 return {}
             if int(facts["dimensions"]) != len(vector):
@@ -96,11 +113,8 @@ class Passages:
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         query = "SELECT id, content, meta FROM passages WHERE id = ANY(:ids)"
-        return [
-            Document(id=id_, page_content=content, metadata=metadata_of(meta))
-            for start in range(0, len(ids), AT_ONCE)
-            for id_, content, meta in self._database.rows(query, ids=list(ids[start : start + AT_ONCE]))
-        ]
+        portions = (list(ids[start : start + AT_ONCE]) for start in range(0, len(ids), AT_ONCE))
+        return [_document(*row) for portion in portions for row in self.database.rows(query, ids=portion)]
 
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return BM25 by id, best first, 0 and up; a search of public passages knows the words of those alone."""
@@ -114,33 +128,24 @@ class Passages:
         return self._words_for(where).named(question)
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
-        return places(self._database, ids)
+        return places(self.database, ids)
 
     def documents(self) -> list[HeldDocument]:
-        return [HeldDocument(*row) for row in self._database.rows(DOCUMENTS)]
+        return [HeldDocument(*row) for row in self.database.rows(DOCUMENTS)]
 
     def chunks_of(self, document: str) -> list[str]:
-        rows = self._database.rows("SELECT id FROM passages WHERE doc_id = :id ORDER BY number", id=document)
+        rows = self.database.rows("SELECT id FROM passages WHERE doc_id = :id ORDER BY number", id=document)
         return [id_ for (id_,) in rows]
 
     def around(self, document: str, number: int) -> list[Document]:
-        rows = self._database.rows(SECTION, id=document, number=number)
-        return [Document(id=id_, page_content=content, metadata=metadata_of(meta)) for id_, content, meta in rows]
-
-    def sources(self) -> dict[Source, float]:
-        """Return the sources of the documents, with the time when each was last written, in seconds since 1970."""
-        rows = self._database.rows("SELECT doc_id, root, path, written FROM sources ORDER BY doc_id")
-        return {Source(*source): written for *source, written in rows}
-
-    def scopes(self) -> dict[str, str | None]:
-        """Return the text of the scope file of each folder that was ingested; None where it has none."""
-        scopes: dict[str, str | None] = json.loads(self._database.fact("scopes") or "{}")
-        return scopes
+        return [_document(*row) for row in self.database.rows(SECTION, id=document, number=number)]
 
     def searched_by(self) -> str:
-        rows = self._database.rows("SELECT id FROM passages LIMIT 1")
-        vectors = self.vectors([rows[0][0]]) if rows else {}
-        return self._vectors.searched_by(self.version or "", len(next(iter(vectors.values()), ())) or 1)
+        return self._vectors.searched_by(self.version or "", int(self.database.fact("dimensions") or 1))
 
     def _words_for(self, where: Mapping[str, str]) -> Words:
         return self._public_words if where.get("audience") == "public" else self._words
+
+
+def _document(id_: str, content: str, meta: Any) -> Document:
+    return Document(id=id_, page_content=content, metadata=metadata_of(meta))

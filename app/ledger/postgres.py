@@ -226,14 +226,10 @@ REMEDIES = {
 }
 # A refused connection has no SQLSTATE, only words.
 WORDS = {
-    "too many": REMEDIES["53300"],
-    "remaining connection slots": REMEDIES["53300"],
-    "password": REMEDIES["28"],
-    "authentication": REMEDIES["28"],
-    "role ": REMEDIES["28"],
+    "too many|remaining connection slots": REMEDIES["53300"],
+    "password|authentication|role ": REMEDIES["28"],
     "does not exist": REMEDIES["3D000"],
-    "server closed the connection": LOST,
-    "terminating connection": LOST,
+    "server closed the connection|terminating connection": LOST,
 }
 OTHERWISE = "check that the server runs and that DATABASE_URL leads to it"
 
@@ -241,5 +237,5 @@ OTHERWISE = "check that the server runs and that DATABASE_URL leads to it"
 def remedy_of(error: BaseException) -> str:
     state = getattr(error, "sqlstate", None) or ""
     known = (REMEDIES[start] for start in (state, state[:2]) if start in REMEDIES)
-    said = (remedy for words, remedy in WORDS.items() if words in str(error))
+    said = (remedy for words, remedy in WORDS.items() if re.search(words, str(error)))
     return next(known, None) or next(said, OTHERWISE)

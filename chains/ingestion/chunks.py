@@ -8,7 +8,7 @@ offsets, decides where to cut; table rows stay whole, and a chunk that starts in
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from operator import attrgetter
@@ -98,23 +98,26 @@ class Chunker:
         title = source.metadata["title"].casefold()
         for page in source.pages:
             first, last = (bisect_left(source.headings, place, key=START) for place in (page.start, page.end))
-            chunks = []
+            chunks: list[Chunk] = []
             for heading, end in _sections(source.headings[first:last], page):
-                path = [above for above in path if above.level < (heading.level or inf)] + [heading] * bool(
-                    heading.level
-                )
+                above = [over for over in path if over.level < (heading.level or inf)]
+                path = above + [heading] * bool(heading.level)
                 names = tuple(above.text for above in path if above.text.casefold() not in title)
-                for span in self._cut_section(source.text, heading, end, source.tables):
-                    text, context = source.text[span.start : span.end], self._context(source.text, span, source.tables)
-                    chunks.append(Chunk(text, *span, "".join(names[-1:]), names, context, page.number))
+                spans = self._cut_section(source.text, heading, end, source.tables)
+                chunks += self._chunks(source.text, spans, source.tables, names, page.number)
             # A page of headings only, such as a cover, is text as well.
             yield from chunks or self._split_page(source, page)
 
     def _split_page(self, source: SourceText, page: Page) -> Iterator[Chunk]:
-        path = (page.section,) if page.section else ()
-        for span in self._cut(source.text, SourceSpan(page.start, page.end), []):
-            text, context = source.text[span.start : span.end], self._context(source.text, span, source.tables)
-            yield Chunk(text, *span, page.section, path, context, page.number)
+        spans, path = self._cut(source.text, SourceSpan(page.start, page.end), []), (page.section,) * bool(page.section)
+        return self._chunks(source.text, spans, source.tables, path, page.number)
+
+    def _chunks(
+        self, source: str, spans: Iterable[SourceSpan], tables: Sequence[Table], path: tuple[str, ...], page: int | None
+    ) -> Iterator[Chunk]:
+        for span in spans:
+            text, context = source[span.start : span.end], self._context(source, span, tables)
+            yield Chunk(text, *span, "".join(path[-1:]), path, context, page)
 
     def split_markdown(self, source: str, *, start: int = 0, title: str = "") -> list[Chunk]:
         """Return the chunks of `source[start:]`, their offsets counted in `source`.
@@ -131,11 +134,11 @@ class Chunker:
         for heading, following in pairwise([top, *_join_headings(headings, source, self.join), last]):
             path = [above for above in path if above.level < heading.level] + [heading] * bool(heading.level)
             names = tuple(above.text for above in path if above.level > 1 or above.text != title)
-            for span in self._cut_section(source, heading, following.start, tables):
-                context = self._context(source, span, tables)
-                if _RULE.fullmatch(source, *span):
-                    continue
-                chunks.append(Chunk(source[span.start : span.end], *span, heading.text, names, context))
+            spans = self._cut_section(source, heading, following.start, tables)
+            some = (
+                chunk for chunk in self._chunks(source, spans, tables, names, None) if not _RULE.fullmatch(chunk.text)
+            )
+            chunks += (replace(chunk, section=heading.text) for chunk in some)
         return chunks
 
     def _cut_section(self, source: str, heading: Heading, end: int, tables: Sequence[Table]) -> Iterator[SourceSpan]:

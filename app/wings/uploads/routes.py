@@ -86,22 +86,12 @@ class UploadState(BaseModel):
 
 
 _ERRORS = error_responses(401, 403, 500, 503)
+_FIELDS = {"category": UPLOAD_CATEGORIES, "audience": ("internal", "public"), "replace": ("true",)}
 _FORM = {
-    "required": True,
-    "content": {
-        "multipart/form-data": {
-            "schema": {
-                "type": "object",
-                "required": ["files"],
-                "properties": {
-                    "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
-                    "category": {"type": "string", "enum": ["", *UPLOAD_CATEGORIES]},
-                    "audience": {"type": "string", "enum": ["", "internal", "public"]},
-                    "replace": {"type": "string", "enum": ["", "true"]},
-                },
-            }
-        }
-    },
+    "type": "object",
+    "required": ["files"],
+    "properties": {"files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}}
+    | {name: {"type": "string", "enum": ["", *values]} for name, values in _FIELDS.items()},
 }
 
 
@@ -110,7 +100,7 @@ _FORM = {
     status_code=202,
     responses=_ERRORS | error_responses(400, 408, 409, 413, 429, 507),
     response_description="Accepted",
-    openapi_extra={"requestBody": _FORM},
+    openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}},
 )
 @Policy(access=Scope.INGEST, streamed=True, questions=no_question)
 async def upload(request: Request) -> Accepted:
