@@ -134,11 +134,10 @@ class Chunker:
         for heading, following in pairwise([top, *_join_headings(headings, source, self.join), last]):
             path = [above for above in path if above.level < heading.level] + [heading] * bool(heading.level)
             names = tuple(above.text for above in path if above.level > 1 or above.text != title)
-            spans = self._cut_section(source, heading, following.start, tables)
-            some = (
-                chunk for chunk in self._chunks(source, spans, tables, names, None) if not _RULE.fullmatch(chunk.text)
-            )
-            chunks += (replace(chunk, section=heading.text) for chunk in some)
+            cut = self._cut_section(source, heading, following.start, tables)
+            spans = (span for span in cut if not _RULE.fullmatch(source, *span))
+            parts = self._chunks(source, spans, tables, names, None)
+            chunks += (replace(chunk, section=heading.text) for chunk in parts)
         return chunks
 
     def _cut_section(self, source: str, heading: Heading, end: int, tables: Sequence[Table]) -> Iterator[SourceSpan]:
