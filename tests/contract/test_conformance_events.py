@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
 from app.ports import Message
-from app.wings.events.analytics import ROUTING_KEYS, Events
+from app.wings.events.outbox import ROUTING_KEYS, Events
 from chains import build_chain
 from chains.around.observers import ObservedRunnable
 from chains.citations import CiteSources

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.settings import load_settings
-from app.wings.knowledge.cases import read_cases
-from app.wings.knowledge.testing import run
+from app.wings.knowledge.testing import read_cases, run
 from app.wiring import open_service, sample_corpus
 
 DESK = Path(__file__).parents[2] / "evals" / "desk"

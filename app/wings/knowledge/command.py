@@ -138,7 +138,7 @@ def recall(
 
 def _again(answer: "LoggedAnswer", services: "Service") -> dict[str, Any]:
     """Return the answer of now, and whether it is the same; nothing where question or answer were not kept."""
-    from app.wings.knowledge.held_words import tokens_of
+    from app.wings.knowledge.recall import tokens_of
 
     question, proof = answer.search_query or answer.question, answer.certificate
     if not question or not proof:

@@ -16,7 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer
-from app.wings.knowledge.held_words import says
+from app.wings.knowledge.recall import says
 from app.wiring import Service
 from chains.documents.audience import Audience, audience_of
 from chains.errors import ConfigurationError

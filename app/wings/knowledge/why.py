@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 
 from app.wings.knowledge.answer_log import UNLOGGED
-from app.wings.knowledge.held_words import says
+from app.wings.knowledge.recall import says
 from app.wiring import Service
 from chains.context import format_context
 from chains.documents.audience import Audience

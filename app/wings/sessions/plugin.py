@@ -1,10 +1,67 @@
 """Sessions of an auth service, or in Redis."""
 
-from app.adapters.sessions.identity import Authenticator
+from hashlib import sha256
+from typing import ClassVar, Literal
+
+import httpx
+from cachetools import TTLCache
+
+from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, session_identity
 from app.hooks import from_extra
 from app.settings import Settings
-from app.wings.sessions.auth_service import AuthService
 from app.wiring.access import Access
+from chains.clock import Clock, SystemClock
+
+KNOWN_TTL_S = 30
+REFUSED_TTL_S = 5
+
+
+class AuthService:
+    """Asks `GET {url}/auth/validate` with the Bearer token.
+
+    Callers are cached for 30 seconds, so a logout elsewhere counts after that time. Refused tokens are cached for 5,
+    in a cache of their own: wrong tokens neither cost a call each time nor push out the right ones. Each cache holds
+    `max_tokens`.
+    """
+
+    credential: ClassVar[Literal["session", "key"]] = "session"
+
+    def __init__(self, url: str, *, timeout_s: float = 5, max_tokens: int = 10_000, clock: Clock | None = None) -> None:
+        self._url = f"{url.rstrip('/')}/auth/validate"
+        self._client = httpx.AsyncClient(timeout=timeout_s)
+        timer = (clock or SystemClock()).now
+        # By the tokens' hashes: a dump of the memory then holds no session.
+        self._known: TTLCache[bytes, Identity] = TTLCache(max_tokens, KNOWN_TTL_S, timer)
+        self._refused: TTLCache[bytes, None] = TTLCache(max_tokens, REFUSED_TTL_S, timer)
+
+    async def find(self, token: str) -> Identity | None:
+        """Return the caller; None where the service refuses the token.
+
+        Raise IdentityStoreError if the service does not answer, or its answer cannot be read.
+        """
+        key = sha256(token.encode()).digest()
+        if (identity := self._known.get(key)) is not None:
+            return identity
+        if key in self._refused:
+            return None
+        if (identity := await self._ask(token)) is not None:
+            self._known[key] = identity
+        else:
+            self._refused[key] = None
+        return identity
+
+    async def _ask(self, token: str) -> Identity | None:
+        try:
+            response = await self._client.get(self._url, headers={"Authorization": f"Bearer {token}"})
+            if response.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+                return None
+            return session_identity(response.raise_for_status().content)
+        except (httpx.HTTPError, ValueError, RecursionError) as error:
+            msg = "the auth service does not answer as agreed; check AUTH_URL"
+            raise IdentityStoreError(msg) from error
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
 
 
 def authenticator(settings: Settings, access: Access) -> Authenticator:

@@ -9,7 +9,7 @@ from dotenv import dotenv_values
 from app.http.page_files import EXAMPLES, ExampleQuestions, Teams, file_in
 from app.settings import load_settings
 from app.settings.table import FIRST
-from app.wings.knowledge.cases import read_cases
+from app.wings.knowledge.testing import read_cases
 from app.wiring import open_index
 from chains.scope import ScopeGate, load_scope
 

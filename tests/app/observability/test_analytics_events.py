@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.ports import Message
-from app.wings.events.analytics import Events
+from app.wings.events.outbox import Events
 from chains.around.observers import Call
 from chains.errors import LLMUnavailableError
 

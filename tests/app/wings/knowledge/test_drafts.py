@@ -6,9 +6,9 @@ from uuid import uuid4
 from app.ledger.answers import LoggedAnswer, pack
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.cases import read_cases
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.insights import proposed
+from app.wings.knowledge.testing import read_cases
 from app.wiring import open_service
 
 RATE = "What is the rate of GST on imports into Singapore?"

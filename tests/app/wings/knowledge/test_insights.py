@@ -13,8 +13,8 @@ from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer, Quote
 from app.ledger.connect import open_database
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.cases import read_cases
 from app.wings.knowledge.insights import Insights, draft, insights
+from app.wings.knowledge.testing import read_cases
 from app.wiring import Service, open_service
 from tests.access import bearer, key_entry
 from tests.served import served

@@ -13,8 +13,7 @@ from app.ledger.passages import HeldDocument
 from app.ledger.work import WaitingMessages
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.held_words import nearest_words, tokens_of
-from app.wings.knowledge.recall import check, count_recalled, recalled
+from app.wings.knowledge.recall import check, count_recalled, nearest_words, recalled, tokens_of
 from app.wiring import open_service
 from app.wiring.ledger import ledger_of
 from tests.ledger.test_answers import answer

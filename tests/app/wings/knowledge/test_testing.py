@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.wings.knowledge.cases import Case, FileCase, differences
-from app.wings.knowledge.testing import Result, junit_xml
+from app.wings.knowledge.testing import Case, FileCase, Result, differences, junit_xml
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 CASES = """

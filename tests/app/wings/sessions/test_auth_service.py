@@ -2,7 +2,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from app.adapters.sessions.identity import IdentityStoreError
-from app.wings.sessions.auth_service import AuthService
+from app.wings.sessions.plugin import AuthService
 from tests.clocks import StoppedClock
 
 USER = {"user_id": "u1", "email": "a@b.c", "is_admin": True, "valid": True}
