@@ -5,8 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from app.wings.knowledge.linted import Document, Finding, place
-from app.wings.knowledge.upkeep import not_in_force
+from app.wings.knowledge.linted import Document, Finding, not_in_force, place
 from chains.citations.claims import Claim, ClaimReader
 from chains.citations.contradiction import contradict
 from chains.text.letters import one_line

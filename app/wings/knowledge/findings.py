@@ -1,30 +1,32 @@
 """Read documents, and return all that there is to find in them."""
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from app.settings import Settings
 from app.wings.knowledge.conflicts import find_conflicts
-from app.wings.knowledge.linted import Document, Finding, read_documents
-from app.wings.knowledge.upkeep import (
-    find_alike_titles,
-    find_boilerplate,
-    find_broken_links,
-    find_duplicates,
-    find_old,
-    find_unreachable,
-    find_untitled,
-    find_versions,
-)
+from app.wings.knowledge.linted import Document, Finding, not_in_force, place, read_documents
 from app.wiring.index import Index
 from app.wiring.storage import parser
 from chains.around.side_steps import side_step
+from chains.ingestion.chunks import Chunk
+from chains.ingestion.source import title_of
 from chains.ingestion.text_files import LOADERS
 from chains.ports import Progress
+from chains.text.letters import skeleton
+from chains.text.tokens import tokens
+from chains.text.words import plain_words
 
 Step = Callable[[Sequence[Document]], Iterable[Finding]]
 
@@ -45,17 +47,8 @@ def read_and_lint(
     with closing(parser(settings)) as reader:
         documents = list(read_documents(reader, paths, findings, progress, endings=endings))
     old = partial(find_old, today=datetime.now(UTC).date(), max_age_days=max_age_days)
-    steps: dict[str, Step] = {
-        "conflicts": find_conflicts,
-        "duplicates": find_duplicates,
-        "boilerplate": find_boilerplate,
-        "old": old,
-        "versions": find_versions,
-        "untitled": find_untitled,
-        "alike titles": find_alike_titles,
-        "broken links": find_broken_links,
-        "unreachable": find_unreachable,
-    }
+    named = {step.__name__.removeprefix("find_").replace("_", " "): step for step in STEPS}
+    steps: dict[str, Step] = {**named, "old": old}
     findings += [finding for name, step in steps.items() for finding in _found(name, step, documents)]
     return documents, sorted(findings)
 
@@ -81,3 +74,223 @@ def _found(name: str, step: Step, documents: Sequence[Document]) -> list[Finding
     named = [finding for some in failing.values() for finding in some]
     rest = [document for document in documents if document not in failing]
     return [*named, *(_found(name, step, rest) if failing and rest else ())]
+
+
+FEWEST_WORDS: Final = 3  # Fewer say nothing that a question could ask for.
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_NO_ANCHOR: Final = re.compile(r"[^\w\- ]")
+_MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
+
+
+def find_old(documents: Sequence[Document], today: date, max_age_days: int = 0) -> Iterator[Finding]:
+    """Yield the documents past their `review_by` or last updated more than `max_age_days` ago; 0 is no limit."""
+    for document in documents:
+        review, updated = (_date(document.parsed.metadata.get(name, "")) for name in ("review_by", "last_updated"))
+        if review and review < today:
+            yield Finding(document.name, _line_of(document, "review_by"), "old", f"its review was due on {review}")
+        elif max_age_days and updated and (today - updated).days > max_age_days:
+            message = f"last updated on {updated}, more than {max_age_days} days ago"
+            yield Finding(document.name, _line_of(document, "last_updated"), "old", message)
+
+
+def find_versions(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the documents that are not in force, each with the version that is, where there is one."""
+    for older, newer in not_in_force(documents).items():
+        message, other = "it says that it is not in force on this day: answers mark it so", ""
+        if newer is not None:
+            title, other = documents[newer].parsed.metadata["title"], documents[newer].name
+            message = f"{title!r} ({other}) is the version in force: answers mark this one"
+        yield Finding(documents[older].name, 0, "version", message, other)
+
+
+def _date(text: str) -> date | None:
+    found = _DATE.search(text)
+    try:
+        return date.fromisoformat(found[0]) if found else None
+    except ValueError:
+        return None
+
+
+def _line_of(document: Document, name: str) -> int:
+    found = re.search(rf"^{name}\b", document.text, re.MULTILINE | re.IGNORECASE)
+    return document.line(found.start()) if found else 0
+
+
+def find_untitled(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the documents whose only title is the name of their file."""
+    for document in documents:
+        title = document.parsed.metadata["title"]
+        if document.file.path.suffix.lower() in {".md", ".markdown"} and title == title_of(document.file.path):
+            is_written = re.search(rf"^(?:title:|#)\W*{re.escape(title)}\W*$", document.text, re.MULTILINE)
+            if not is_written:
+                message = f"it has no title; citations call it {title!r}: write `title:` or a heading of level 1"
+                yield Finding(document.name, 1, "title", message)
+
+
+def find_alike_titles(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the documents whose title reads like that of another one, also where its letters are others."""
+    first: dict[str, Document] = {}
+    for document in documents:
+        title = document.parsed.metadata["title"]
+        other = first.setdefault(skeleton(title) or document.name, document)
+        if other is not document:
+            message = f"no reader of a citation can tell {title!r} from the title of {other.name}: name it otherwise"
+            yield Finding(document.name, _line_of(document, "title"), "title", message, other.name)
+
+
+def find_broken_links(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the links to files that are not there, and to headings that their document does not have."""
+    parsed = {document.file.path: _MARKDOWN.parse(document.text) for document in documents if _is_markdown(document)}
+    anchors = {path: _anchors(blocks) for path, blocks in parsed.items()}
+    for document in documents:
+        for line, target in _links(parsed.get(document.file.path, [])):
+            if problem := _problem(document.file.path, target, anchors):
+                yield Finding(document.name, line, "link", f"{target!r}: {problem}")
+
+
+def _is_markdown(document: Document) -> bool:
+    return document.file.path.suffix.lower() in {".md", ".markdown"}
+
+
+def _links(blocks: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    """Yield the line and the target of each link and picture."""
+    for block in blocks:
+        for child in block.children or []:
+            target = child.attrGet("href") or child.attrGet("src")
+            if isinstance(target, str) and block.map:
+                yield block.map[0] + 1, target
+
+
+def _problem(path: Path, target: str, anchors: dict[Path, set[str]]) -> str:
+    """Return why a link leads nowhere; empty where it does not, or leads out of the folder."""
+    try:
+        parts = urlsplit(target)
+        if parts.scheme or parts.netloc or parts.path.startswith("/"):
+            return ""
+        named = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        is_missing = not named.exists()
+    except (OSError, RuntimeError, ValueError):  # No file can have this name, or links lead in a circle.
+        is_missing = True
+    if is_missing:
+        return "there is no such file"
+    anchor = unquote(parts.fragment).lower()
+    return f"{named.name} has no heading of this name" if anchor and anchor not in anchors.get(named, {anchor}) else ""
+
+
+def _anchors(blocks: Sequence[Token]) -> set[str]:
+    """Return the anchors of a document's headings as GitHub makes them, and those that HTML in it gives."""
+    found: dict[str, int] = {}
+    for opening, content in pairwise(blocks):
+        if opening.type == "heading_open":
+            words = "".join(child.content for child in content.children or [])
+            slug = _NO_ANCHOR.sub("", words.strip().lower()).replace(" ", "-")
+            found[slug] = found.get(slug, -1) + 1
+    numbered = {f"{slug}-{number}" for slug, most in found.items() for number in range(1, most + 1)}
+    given = re.findall(r"(?:id|name)=[\"']([^\"']+)[\"']", " ".join(block.content for block in blocks))
+    return {*found, *numbered, *map(str.lower, given)}
+
+
+def find_unreachable(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield passages that no question reaches: nothing but headings, or rows of a table without its head."""
+    for document in documents:
+        for chunk in document.chunks:
+            line = document.line(chunk.start_char) or chunk.page or 0
+            said = [one for one in chunk.text.splitlines() if one.strip() and not one.lstrip().startswith("#")]
+            if sum(word.weight > 0 for one in said for word in tokens(one)) < FEWEST_WORDS:
+                shown = " ".join(chunk.text.split())[:80]
+                yield Finding(
+                    document.name, line, "passage", f"no question reaches it, it says next to nothing: {shown!r}"
+                )
+            elif _is_torn(said) and not chunk.context:
+                message = "rows of a table without its head and rule: no question reaches what its columns mean"
+                yield Finding(document.name, line, "passage", message)
+
+
+def _is_torn(lines: Sequence[str]) -> bool:
+    """Return whether lines are rows of a table only, and none is the rule below its head."""
+    rows = [line.strip() for line in lines]
+    return (
+        len(rows) > 1 and all(row.startswith("|") for row in rows) and not any(set(row) <= set("|-: ") for row in rows)
+    )
+
+
+WORDS: Final = 6  # Of a shingle: so many words in a row.
+ALIKE: Final = 0.8  # The share of shingles that makes two passages the same.
+FEWEST_SHINGLES: Final = 20
+MOST_FILES: Final = 50  # A shingle in more files is boilerplate, and leads to none of them.
+FEWEST_PAGES: Final = 4
+PAGES_SHARE: Final = 0.6
+SHORTEST_LINE: Final = 12
+
+
+def find_duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield each document that is a copy of another one, or shares a passage with it word for word or nearly."""
+    copies = _copies(documents)
+    yield from (
+        Finding(document.name, 1, "duplicate", f"the same text as {first.name}", first.name, 1)
+        for document, first in copies.items()
+    )
+    kept = [document for document in documents if document not in copies]
+    pairs: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for (one, mine), (other, theirs) in _near_passages(kept):
+        pairs[other.name, one.name].append((other.line(theirs.start_char), one.line(mine.start_char)))
+    for (name, other_name), lines in pairs.items():
+        line, other_line = lines[0]
+        subject = "a passage that is" if len(lines) == 1 else f"{len(lines)} passages that are"
+        message = f"{subject} nearly word for word in {place(other_name, other_line)}"
+        yield Finding(name, line, "duplicate", message, other_name, other_line)
+
+
+def _copies(documents: Sequence[Document]) -> dict[Document, Document]:
+    """Return each document whose words are those of an earlier one, with that one."""
+    first: dict[tuple[str, ...], Document] = {}
+    copies: dict[Document, Document] = {}
+    for document in documents:
+        words = tuple(word for chunk in document.chunks for word in plain_words(chunk.text))
+        if first.setdefault(words, document) is not document:
+            copies[document] = first[words]
+    return copies
+
+
+Passage = tuple[Document, Chunk]
+
+
+def _near_passages(documents: Sequence[Document]) -> Iterator[tuple[Passage, Passage]]:
+    """Yield passages of two documents that have most of their shingles in common (w-shingling, Broder 1997)."""
+    index: dict[int, list[int]] = defaultdict(list)
+    passages: list[tuple[Passage, set[int]]] = []
+    for document in documents:
+        for chunk in document.chunks:
+            words = plain_words(chunk.text)
+            shingles = {hash(tuple(words[at : at + WORDS])) for at in range(len(words) - WORDS + 1)}
+            if len(shingles) < FEWEST_SHINGLES:
+                continue
+            shared = Counter(place for one in shingles for place in index[one] if len(index[one]) <= MOST_FILES)
+            for at, number in shared.items():
+                passage, theirs = passages[at]
+                if passage[0] is not document and number >= ALIKE * min(len(shingles), len(theirs)):
+                    yield passage, (document, chunk)
+            for one in shingles:
+                index[one].append(len(passages))
+            passages.append(((document, chunk), shingles))
+
+
+def find_boilerplate(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the documents whose pages repeat lines, such as a footer, which make their passages alike."""
+    for document in documents:
+        pages = {chunk.page for chunk in document.chunks if chunk.page}
+        on: dict[str, set[int]] = defaultdict(set)
+        for chunk in document.chunks if len(pages) >= FEWEST_PAGES else ():
+            for line in chunk.text.splitlines():
+                on[line.strip()].add(chunk.page or 0)
+        repeated = [line for line, where in on.items() if len(where) >= PAGES_SHARE * len(pages)]
+        if worth := [line for line in repeated if sum(map(str.isalpha, line)) >= SHORTEST_LINE]:
+            message = f"{worth[0][:80]!r} stands on {len(on[worth[0]])} of {len(pages)} pages"
+            more = f", and so do {len(worth) - 1} other lines" if len(worth) > 1 else ""
+            yield Finding(document.name, min(on[worth[0]]), "passage", f"{message}{more}: it makes passages alike")
+
+
+STEPS = (
+    *(find_conflicts, find_duplicates, find_boilerplate, find_versions, find_untitled, find_alike_titles),
+    *(find_broken_links, find_unreachable),
+)
