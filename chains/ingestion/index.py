@@ -34,7 +34,7 @@ class FileChange:
     change: Literal["add", "update", "remove"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Report:
     """What an ingestion did, counted in chunks; `internal` counts the files that only staff sees.
 
@@ -54,6 +54,10 @@ class Report:
     problems: list[Problem] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
+
+    def count(self, changes: Changes) -> None:
+        for name, number in changes._asdict().items():
+            setattr(self, name, getattr(self, name) + number)
 
 
 def ingest(
@@ -106,7 +110,8 @@ def ingest(
     for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
         name = file.relative
         try:
-            report = _add(report, file, parsed, writer=writer, address=(addresses or {}).get(file.path, ""))
+            report.internal += _add(report, file, parsed, writer=writer, address=(addresses or {}).get(file.path, ""))
+            report.files += 1
             read.add(file.path)
         except IngestionError as error:
             report.problems.append(Problem(file.relative, str(error)))
@@ -119,18 +124,19 @@ def ingest(
     present = {file.path for file in found.files}
     for path in dict.fromkeys(map(real_path, paths)):
         vanished = sources.vanished(path, present, found.unlisted, unread=present - read)
-        report = _count(report, writer.remove(vanished))
+        report.count(writer.remove(vanished))
         report.changes.extend(FileChange(source.relative, "remove") for source in vanished)
     if writer.count < min_chunks:
         text = f"it holds {writer.count} chunks, fewer than MIN_CHUNKS={min_chunks}; are documents missing?"
         report.warnings.append(Problem("the index", text))
-    return replace(report, seconds=round(time.perf_counter() - started, 3)), writer.change
+    report.seconds = round(time.perf_counter() - started, 3)
+    return report, writer.change
 
 
 def _add(
     report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, writer: Writer, address: str = ""
-) -> Report:
-    """Write a file and what is attached to it; one that came from a web site has its address as source."""
+) -> bool:
+    """Write a file and what is attached to it, and return whether it is internal; `address` is that of a web site."""
     if isinstance(parsed, IngestionError):
         raise parsed
     if file.chosen and file.chosen.audience == "public" and audience_of(parsed.metadata, unstated="public") != "public":
@@ -148,17 +154,14 @@ def _add(
     if changes.added or changes.updated or changes.deleted:
         whole = changes.added == len(chunks)
         report.changes.append(FileChange(file.relative, "add" if whole else "update"))
-    counted = replace(
-        report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
-    )
-    report = _count(counted, changes)
+    report.chunks += len(chunks)
+    report.count(changes)
     held = chunks[0].metadata
     about = {key: held[key] for key in ("audience", "category", "source_urls") if key in held}
     for name, document in parsed.attached.items():  # Whoever may read the file may read these, and nobody else.
         attached = replace(document, metadata=document.metadata | about)
-        changed = _add(report, file.attachment(name), attached, writer=writer)
-        report = replace(changed, files=report.files, internal=report.internal)
-    return report
+        _add(report, file.attachment(name), attached, writer=writer)
+    return bool(internal)
 
 
 def _warn_of_suspicious(parsed: Parsed) -> str:
@@ -177,11 +180,6 @@ def _warn_of_mark(path: str, parsed: Parsed) -> str:
     else:
         return ""
     return f"strangers may see it, though {where}; write `audience: internal` into it, or move it to an internal folder"
-
-
-def _count(report: Report, changes: Changes) -> Report:
-    sums = {name: getattr(report, name) + count for name, count in changes._asdict().items()}
-    return replace(report, **sums)
 
 
 def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:

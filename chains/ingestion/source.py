@@ -94,6 +94,11 @@ def require_words(text: str) -> None:
         raise IngestionError(msg)
 
 
+def given(**values: str) -> dict[str, str]:
+    """Return the values that are not empty."""
+    return {name: value for name, value in values.items() if value}
+
+
 def storable(text: str) -> str:
     """Return extracted text that every store can keep: without NUL, halves of surrogate pairs joined or replaced."""
     return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

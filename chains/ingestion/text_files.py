@@ -15,7 +15,7 @@ from chains.documents.audience import INTERNAL
 from chains.documents.source_urls import not_links, source_urls
 from chains.documents.versions import REPLACES, VALID_FROM
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_NAME, SourceText, left_out, require_words, title_of, without_controls
+from chains.ingestion.source import MAX_NAME, SourceText, given, left_out, require_words, title_of, without_controls
 from chains.ingestion.statements import Stated, audiences_in, mark_in, plain_name, strings
 from chains.regular_files import read_any_text
 from chains.safe_yaml import Pairs, YamlError, read_values
@@ -86,6 +86,7 @@ NAMES = frozenset(
     | {"source_urls", "title", "use_cases"}
 )
 MAX_CHARACTERS = 16_000
+AS_STATED = ("source_type", "jurisdiction", "last_updated", "review_by", "category")
 
 _BEFORE = re.compile(r"\A(?:[\s\ufeff\u00ad\u200b-\u200f\u2060-\u2064]+|<!--.*?-->)*", re.DOTALL)
 _DASHES = re.compile(r"[-\u2010-\u2015\u2212]{3,}|[\u2014\u2015]-?|\.{3}")
@@ -232,20 +233,17 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
 
 
 def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
-    metadata = {
-        "title": _plain(values.get("title")) or first_heading(body) or title_of(path),
-        "source_org": _plain(values.get("source_organization")),
+    plain = {name: _plain(value) for name, value in values.items()}
+    begins = (values.get(name) for name in ("valid_from", "effective_date", "effective_from"))
+    own = {
+        "title": plain.get("title") or first_heading(body) or title_of(path),
+        "source_org": plain.get("source_organization", ""),
         "source_urls": json.dumps(source_urls(values.get("source_urls")), ensure_ascii=False),
-        "source_type": _plain(values.get("source_type")),
-        "jurisdiction": _plain(values.get("jurisdiction")),
-        "last_updated": _plain(values.get("last_updated")),
-        "review_by": _plain(values.get("review_by")),
-        VALID_FROM: _plain(values.get("valid_from") or values.get("effective_date") or values.get("effective_from")),
+        VALID_FROM: _plain(next(filter(None, begins), None)),
         REPLACES: _plain(values.get("replaces") or values.get("supersedes")),
-        "keywords": _plain(values.get("retrieval_keywords")),
-        "category": _plain(values.get("category")),
+        "keywords": plain.get("retrieval_keywords", ""),
     }
-    return {name: value for name, value in metadata.items() if value}
+    return given(**{name: plain.get(name, "") for name in AS_STATED}, **own)
 
 
 def first_heading(body: str) -> str:

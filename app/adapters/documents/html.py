@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup, Comment, Tag
 
 from chains.documents.source_urls import is_link
 from chains.ingestion.markup import HEADINGS, PARSER, STRUCK, markdown_of
-from chains.ingestion.source import SourceText, left_out, own_title, title_of
+from chains.ingestion.source import SourceText, given, left_out, own_title, title_of
 from chains.ingestion.statements import audiences_in, plain_name, strictest
 from chains.ingestion.tables import one_line
 from chains.regular_files import read_bytes
@@ -95,14 +95,13 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     link = page.select_one("link[rel=canonical][href]")
     heading = page.select_one("h1")
     url = str(link["href"]) if link else ""
-    found = {
-        "audience": strictest(_audiences(page)),
-        "title": own_title(words_of(page.title), words_of(heading)) or title_of(path),
-        "source_org": _meta(page, "og:site_name"),
-        "source_urls": json.dumps([url]) if is_link(url) else "",
-        "last_updated": _meta(page, "article:modified_time")[:10],
-    }
-    return {name: value for name, value in found.items() if value}
+    return given(
+        audience=strictest(_audiences(page)),
+        title=own_title(words_of(page.title), words_of(heading)) or title_of(path),
+        source_org=_meta(page, "og:site_name"),
+        source_urls=json.dumps([url]) if is_link(url) else "",
+        last_updated=_meta(page, "article:modified_time")[:10],
+    )
 
 
 def _audiences(page: BeautifulSoup) -> Iterator[str]:

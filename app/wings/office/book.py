@@ -14,7 +14,7 @@ from app.adapters.documents.html import main_part, words_of
 from app.wings.office.office import open_archive
 from chains.errors import IngestionError
 from chains.ingestion.markup import HEADINGS, PARSER, markdown_of
-from chains.ingestion.source import SourceText, require_words, title_of
+from chains.ingestion.source import SourceText, given, require_words, title_of
 from chains.regular_files import open_file
 
 CONTAINER = "META-INF/container.xml"
@@ -37,8 +37,7 @@ def load_epub(path: Path) -> SourceText:
     text = "\n".join(filter(None, chapters))
     require_words(text)
     date = words_of(package.find("meta", property="dcterms:modified")) or words_of(package.find("date"))
-    metadata = {"title": title, "author": words_of(package.find("creator")), "last_updated": date[:10]}
-    return SourceText(text, 0, {name: value for name, value in metadata.items() if value})
+    return SourceText(text, 0, given(title=title, author=words_of(package.find("creator")), last_updated=date[:10]))
 
 
 def _spine(package: Any, folder: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from app import hooks
 from app.adapters.documents.html import main_part, without_unseen
 from chains.errors import IngestionError, WaypointError
 from chains.ingestion.markup import PARSER, as_markdown, markdown_of
-from chains.ingestion.source import SourceText, require_words, storable, title_of
+from chains.ingestion.source import SourceText, given, require_words, storable, title_of
 from chains.ingestion.statements import audiences_in, strictest
 from chains.ingestion.tables import one_line
 from chains.ingestion.text_files import LOADERS
@@ -97,7 +97,7 @@ def _source(message: Any, path: Path) -> SourceText:
     return SourceText(
         "\n\n".join(filter(None, [("\n" if plain else "\n\n").join(lines), *texts])) + "\n",
         0,
-        {name: value for name, value in metadata.items() if value},
+        given(**metadata),
         plain=plain,
         warnings=tuple(mail.warnings),
         attached={name: _attached(document, metadata) for name, document in mail.documents.items()},

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 
 from app.ports import Trial
 from chains.errors import ConfigurationError, IngestionError
-from chains.ingestion.source import own_title
+from chains.ingestion.source import given, own_title
 from chains.ingestion.statements import plain_name, strictest
 from chains.ingestion.tables import one_line
 
@@ -45,12 +45,8 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
     stated = {str(entry.name): one_line(entry.get_text()) for entry in _entries(archive, PROPERTIES)}
     own = (entry for entry in _entries(archive, OWN_PROPERTIES) if plain_name(entry.get("name")) == "audience")
     audiences = [one_line(entry.get_text()) for entry in own]
-    found = {
-        "title": own_title(stated.get("title", "")),
-        "last_updated": stated.get("modified", "")[:10],
-        "audience": strictest(audiences),
-    }
-    return {name: value for name, value in found.items() if value}
+    title, changed = own_title(stated.get("title", "")), stated.get("modified", "")[:10]
+    return given(title=title, last_updated=changed, audience=strictest(audiences))
 
 
 def _entries(archive: ZipFile, name: str) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from app.adapters.documents.html import words_of
 from app.wings.office.office import open_archive
 from chains.errors import IngestionError
 from chains.ingestion.markup import PARSER, markdown_of
-from chains.ingestion.source import SourceText, own_title, require_words, storable, title_of
+from chains.ingestion.source import SourceText, given, own_title, require_words, storable, title_of
 from chains.ingestion.tables import Cell, grid_of, table_text
 from chains.ingestion.text_files import first_heading, load_markdown
 from chains.regular_files import open_file, read_any_text, read_bytes
@@ -161,8 +161,7 @@ def load_odt(path: Path) -> SourceText:
         tag.prefix = None
     source = _of_html(str(page.find("text") or page), path)
     title, changed = (words_of(about.find(name)) if about else "" for name in ("title", "date"))
-    more = {"title": own_title(title), "last_updated": changed[:10]}
-    return replace(source, metadata=source.metadata | {name: value for name, value in more.items() if value})
+    return replace(source, metadata=source.metadata | given(title=own_title(title), last_updated=changed[:10]))
 
 
 def _of_html(html: str, path: Path, warnings: tuple[str, ...] = ()) -> SourceText:
