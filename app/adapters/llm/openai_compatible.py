@@ -12,8 +12,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import PrivateAttr, SecretStr
 
-from app.adapters.http_client import async_client, client
-from app.adapters.llm.validated_model import ValidatedModel, map_errors
+from app.adapters.llm.validated_model import ValidatedModel, map_errors, vendor_options
 from chains.errors import LLMRejectedError
 
 OPENROUTER = "https://openrouter.ai/api/v1"
@@ -37,31 +36,12 @@ def openai_compatible_model(
     base_url: str,
     model: str,
     api_key: SecretStr | None = None,
-    temperature: float = 0.3,
-    max_tokens: int = 500,
-    timeout_s: float = 60,
     kind: type[OpenAICompatibleModel] = OpenAICompatibleModel,
-    **more: Any,
+    **options: Any,
 ) -> OpenAICompatibleModel:
-    """Return the chat model at `base_url`, the address up to and with `/v1`; a service without keys needs none.
-
-    `timeout_s` is for the whole reply; a call may give a shorter one as `timeout`. `more` are other options of
-    LangChain's class: `default_headers`, `reasoning_effort`.
-    """
-    return kind(
-        base_url=base_url,
-        model=model,
-        api_key=api_key or SecretStr("none"),
-        temperature=temperature,
-        max_tokens=max_tokens,
-        timeout=timeout_s,
-        max_retries=0,
-        stream_usage=True,
-        use_responses_api=False,
-        http_client=client(),
-        http_async_client=async_client(),
-        **more,
-    )
+    """Return the chat model at `base_url`, the address up to and with `/v1`; a service without keys needs none."""
+    form = {"stream_usage": True, "use_responses_api": False} | vendor_options(**options)
+    return kind(base_url=base_url, model=model, api_key=api_key or SecretStr("none"), **form)
 
 
 def openrouter_model(

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import ValidationError
 
-from app.adapters.http_client import retry_after_s
+from app.adapters.http_client import async_client, client, retry_after_s
 from chains.errors import (
     LLMError,
     LLMRateLimitError,
@@ -77,6 +77,17 @@ def status_error(response: httpx.Response) -> LLMError:
 
 
 FINISH_REASON = "finish_reason"
+
+
+def vendor_options(
+    *, temperature: float = 0.3, max_tokens: int = 500, timeout_s: float = 60, **more: Any
+) -> dict[str, Any]:
+    """Return what both vendors' classes take; `timeout_s` is for the whole reply, a call may give a shorter `timeout`.
+
+    `more` are other options of the class: `reasoning_effort`, `service_tier`.
+    """
+    limits = {"temperature": temperature, "max_tokens": max_tokens, "timeout": timeout_s, "max_retries": 0}
+    return {**limits, "http_client": client(), "http_async_client": async_client(), **more}
 
 
 class ValidatedModel(BaseChatModel):

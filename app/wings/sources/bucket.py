@@ -73,8 +73,8 @@ class Bucket:
         scheme = self.address.partition("://")[0]
         for name, about in self._listed():
             address = f"{scheme}://{about['name']}"
-            if reason := self._reason_to_skip(name, about):
-                yield reason if isinstance(reason, Unread) else Unread(address, reason, on_purpose=True)
+            if skipped := self._skipped(name, address, about):
+                yield skipped
                 continue
             try:
                 yield self._document(name, address, about, known.get(address), folder)
@@ -93,11 +93,11 @@ class Bucket:
                     if not about["name"].endswith("/"):
                         yield about["name"].removeprefix(f"{self._root}/"), about
 
-    def _reason_to_skip(self, name: str, about: Mapping[str, Any]) -> str | Unread | None:
+    def _skipped(self, name: str, address: str, about: Mapping[str, Any]) -> Unread | None:
         path = PurePosixPath(name)
         if path.name not in ALSO and path.suffix.lower() not in self.endings:
-            return f"no loader reads {path.suffix or 'files without an ending'}"
-        address = f"{self.address.partition('://')[0]}://{about['name']}"
+            reason = f"no loader reads {path.suffix or 'files without an ending'}"
+            return Unread(address, reason, on_purpose=True)
         if not is_safe_name(name):
             return Unread(address, "its name cannot be that of a file here; rename it")
         if (about.get("size") or 0) > self.max_bytes:

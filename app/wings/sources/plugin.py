@@ -21,9 +21,7 @@ def bucket(settings: Settings, address: str, endings: Collection[str]) -> Opened
     opened = Bucket(address, endings, MAX_BYTES, TIMEOUT_S)
     parts = urlsplit(address)
     folder = _folder(parts.scheme, parts.netloc, parts.path)
-    if opened.is_file:
-        return OpenedSource(opened, folder.parent, folder.name)
-    return OpenedSource(opened, folder, "")
+    return OpenedSource(opened, *((folder.parent, folder.name) if opened.is_file else (folder, "")))
 
 
 def site(settings: Settings, address: str, endings: Collection[str]) -> OpenedSource:

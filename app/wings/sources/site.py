@@ -58,7 +58,7 @@ class SiteScope:
         inside = path == self.folder or path.startswith(f"{self.folder}/")
         if parts.scheme not in {"http", "https"} or parts.netloc.lower() != self.host or not inside:
             return None
-        if mimetypes.guess_type(path)[0] is not None and str(mimetypes.guess_type(path)[0]).startswith(NO_DOCUMENTS):
+        if str(mimetypes.guess_type(path)[0]).startswith(NO_DOCUMENTS):
             return None
         return urlunsplit((self.scheme, self.host, path, parts.query, ""))
 
@@ -234,20 +234,20 @@ class Site:
             gone = reply.status in NO_CONTENT
             self.is_complete = self.is_complete and gone
             return Unread(address, msg, on_purpose=gone), []
-        links = links_of(reply.content, reply.address) if reply.type in PAGES else None
+        links = links_of(reply.content, reply.address) if reply.type in PAGES else Links()
         name = before.name if before else self.scope.name(reply.address, reply.type, self.endings, names)
         reason = None
         if name is None:
             reason = f"no loader reads {reply.type or 'a document without a type'}"
         elif not is_safe_name(name):
             reason = "its address cannot be the name of a file"
-        elif links is not None and not links.may_index:
+        elif not links.may_index:
             reason = "it asks not to be found (noindex)"
         if name is None or reason:
             reply.content.unlink(missing_ok=True)
-            return Unread(address, reason or "", on_purpose=True), links.addresses if links else []
+            return Unread(address, reason or "", on_purpose=True), links.addresses
         names.add(name)
-        return RemoteDocument(name, address, json.dumps(reply.marks), reply.content), links.addresses if links else []
+        return RemoteDocument(name, address, json.dumps(reply.marks), reply.content), links.addresses
 
     def _first(self, robots: Protego, folder: Path) -> tuple[deque[tuple[str, int]], int]:
         """Return where to begin, and how many links to go on from there: none from a sitemap."""
@@ -276,18 +276,20 @@ class Site:
 
     def _bytes(self, address: str, folder: Path) -> bytes:
         """Return what is at an address of this host; nothing where there is nothing."""
-        if urlsplit(address).netloc.lower() != self.scope.host:
-            return b""
-        try:
-            reply = self.client.get(address, folder, may_follow=self._is_same_host)
-        except IngestionError:
-            self.is_complete = False
-            return b""
+        if urlsplit(address).netloc.lower() == self.scope.host:
+            try:
+                return self._content(address, folder)[1]
+            except IngestionError:
+                self.is_complete = False
+        return b""
+
+    def _content(self, address: str, folder: Path) -> tuple[int, bytes]:
+        reply = self.client.get(address, folder, may_follow=self._is_same_host)
         if reply.content is None:
-            return b""
+            return reply.status, b""
         content = reply.content.read_bytes()
         reply.content.unlink()
-        return content
+        return reply.status, content
 
     def _is_same_host(self, address: str) -> bool:
         parts = urlsplit(address)
@@ -298,13 +300,8 @@ class Site:
 
         Raise IngestionError if it cannot be read; then nothing may be.
         """
-        address = urljoin(self.address, "/robots.txt")
-        reply = self.client.get(address, folder, may_follow=self._is_same_host)
-        if reply.status >= FIRST_SERVER_ERROR:
-            msg = f"its robots.txt answers with status {reply.status}, so that nothing may be read; try again later"
+        status, content = self._content(urljoin(self.address, "/robots.txt"), folder)
+        if status >= FIRST_SERVER_ERROR:
+            msg = f"its robots.txt answers with status {status}, so that nothing may be read; try again later"
             raise IngestionError(msg)
-        if reply.content is None:
-            return Protego.parse("")
-        text = reply.content.read_bytes()[:ROBOTS_BYTES].decode("utf-8", "replace")
-        reply.content.unlink()
-        return Protego.parse(text)
+        return Protego.parse(content[:ROBOTS_BYTES].decode("utf-8", "replace"))
