@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from app.wings.safety.pattern_file import read_patterns
 from chains.ports import Entity, Redacted
 
 BEFORE = 40  # Characters before a number in which words say what it is.
@@ -17,7 +18,7 @@ _NRIC_SERIES = {"S": ("S", 0), "T": ("S", 4), "F": ("F", 0), "G": ("F", 4), "M":
 _IBAN_LENGTHS = range(15, 35)
 _LEAST_GROUPS = 4  # Of an address of IP version 6.
 
-_DATE = r"(?:\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z][a-z]{2,8},? \d{4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+_FRAGMENTS, _BLOCKS = read_patterns(__package__, "personal_data.txt")
 
 
 class Kind(NamedTuple):
@@ -85,62 +86,18 @@ def is_address(text: str) -> bool:
 def is_phone(text: str) -> bool:
     """Return whether there are as many digits as in a telephone number, and they are no date."""
     number = re.split(r"x|ext", text, maxsplit=1)[0]
-    return len(digits_of(number)) in _PHONE_DIGITS and not re.fullmatch(rf"{_DATE}(?: .*)?", text.strip())
+    return len(digits_of(number)) in _PHONE_DIGITS and not re.fullmatch(rf"{_FRAGMENTS['DATE']}(?: .*)?", text.strip())
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
+CHECKS = {check.__name__: check for check in (is_card, is_iban, is_nric, is_ssn, is_address, is_phone)}
 
 
-_GROUPED = r"(?<![\w.,/-])\(?\+?\d[\d().\- /]{5,20}\d(?: ?(?:x|ext\.?) ?\d{1,6})?(?![\w/-])"
-_CALL = _pattern(
-    r"\b(?:call\w*|phone\w*|tel(?:ephone)?|mobile|cell(?:phone)?|hp|handphone|whats ?app|fax|reach\w*|ring|dial|sms|text|hotline|"
-    r"contact\w*|answer\w* (?:at|on)|number(?! of)|telefon\w*|ph)\b[^\n]{0,30}\Z"
-)
-_LINE = r"(?=[-\s\\,(]{1,3}(?:office|fax|mobile|home|work|cell|direct)\b)"
-_OTHER_NUMBER = _pattern(
-    r"\b(?:hs|tariff|heading|commodity|codes?|container\w*|order\w*|permit\w*|b/?l|bill of lading|booking\w*|invoice\w*|shipment\w*|"
-    r"consignment\w*|tracking|awb|hawb|mawb|declaration\w*|uen|reference|ref|po|job|postal|zip|vessel|voyage|imo|un|section|clause|"
-    r"article|chapter|paragraph|para|step|figure|table|version|release|lot|batch|part|serial|quote|quotation|sku|model)\b"
-    r"(?: ?(?:code|no\.?|nos\.?|number|num|ref|id|#))*[\s:#.-]*(?:is|are|was)?[\s:#]*\Z"
-)
+def _kind(name: str, check: str = "", *around: str, pattern: str) -> Kind:
+    before = (re.compile(_FRAGMENTS[words], re.IGNORECASE) if words else None for words in around)
+    return Kind(name, re.compile(pattern, re.IGNORECASE), CHECKS.get(check), *before)
 
-KINDS: tuple[Kind, ...] = (
-    Kind("API_KEY",
-         _pattern(r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_]?[a-z0-9_-]{16,}|\bgsk_[a-z0-9]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|"
-             r"\bgh[pousr]_[a-z0-9]{20,}|\bgithub_pat_\w{20,}|\bxox[abprs]-[a-z0-9-]{10,}|\bAIza[\w-]{30,}|\bhf_[a-z0-9]{20,}|"
-             r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|\blsv2_\w{20,}|\bglpat-[\w-]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|"
-             r"\b(?:api[ _-]?key|access[ _-]?key|secret(?:[ _-]?key)?|auth[ _-]?token|access[ _-]?token|token|passw(?:or)?d|pwd)"
-             r"\s*(?:is\s*)?[:=]\s*[\"']?(?=[^\s\"']*[\d_-])[^\s\"',;]{6,}|\bbearer (?=\S*\d)[\w.~+/-]{16,}=*")),
-    Kind("EMAIL", _pattern(r"(?<![\w.+-])[\w.!#$%&'*+/=?^`{|}~-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,24}\b")),
-    Kind("IBAN", _pattern(r"\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?\b"), is_iban),
-    Kind("CREDIT_CARD", _pattern(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])"), is_card),
-    Kind("NRIC", _pattern(r"\b[STFGM]\d{7}[A-Z]\b"), is_nric),
-    Kind("SSN", _pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])"), is_ssn),
-    Kind("SSN", _pattern(r"(?<![\w-])\d{3}[ .]?\d{2}[ .]?\d{4}(?![\w-])"), is_ssn,
-         _pattern(r"\b(?:ssn|social security)\b[^\n]{0,25}\Z")),
-    Kind("IP_ADDRESS",
-         _pattern(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[0-9a-f:]*:[0-9a-f:]*:)[0-9a-f:]{4,39})(?![\w:]|\.\d)"),
-         is_address,
-         unless=_pattern(r"\b(?:section|clause|article|chapter|paragraph|para|step|heading|annex|rule|item)s?\s*\Z|(?:^|\n)[ #*]*\Z")),
-    Kind("PASSPORT", _pattern(r"\b(?=[a-z]{0,2}\d)[a-z]{0,2}\d{6,9}[a-z]?\b"),
-         context=_pattern(r"\bpassports?\b(?: ?(?:no\.?|number|num|id|#))*[\s:#,]*(?:is|are)?[\s:#]*\Z")),
-    Kind("DRIVER_LICENSE", _pattern(r"\b(?=[a-z]*\d)[a-z]{0,2}\d{5,14}[a-z]?\b"),
-         context=_pattern(r"\b(?:driv\w+'?s?|dl) ?(?:licen[cs]e)?(?: ?(?:no\.?|number|num|id|#))*[\s:#,]*(?:is)?[\s:#]*\Z")),
-    Kind("DATE_OF_BIRTH", re.compile(rf"(?<!\w){_DATE}(?!\w)"),
-         context=_pattern(r"\b(?:born|birth\w*|d\.?o\.?b\.?)\b[^\n]{0,20}\Z")),
-    Kind("BANK_ACCOUNT", _pattern(r"(?<![\w.,-])\d(?:[ -]?\d){5,16}(?![\w-])"),
-         context=_pattern(r"\b(?:bank (?:account|a/c|acct)|account|acct|a/c)(?: ?(?:no\.?|number|num|#))*[\s:#,]*(?:is|to)?[\s:#]*\Z")),
-    Kind("PHONE", _pattern(r"(?<![\w.])\+\d[\d().\- ]{6,18}\d(?: ?(?:x|ext\.?) ?\d{1,6})?(?!\w)"), is_phone),
-    Kind("PHONE",
-         _pattern(r"(?<![\w.-])\(?(?:001-|1[-. ])?\(?\d{3}\)?[-. ]?\d{3}[-. ]\d{4}(?: ?(?:x|ext\.?) ?\d{1,6})?(?![\w-])"),
-         is_phone, unless=_OTHER_NUMBER),
-    Kind("PHONE", _pattern(r"(?<![\w.,/-])(?:\(?65\)?[ -])?[689]\d{3}[ -]\d{4}(?![\w/-]| \d)"), is_phone,
-         unless=_OTHER_NUMBER),
-    Kind("PHONE", _pattern(_GROUPED), is_phone, _CALL, _OTHER_NUMBER),
-    Kind("PHONE", _pattern(rf"(?<![\w.,/-])\(?\+?\d[\d().\- ]{{5,20}}\d(?: ?x\d{{1,6}})?{_LINE}"), is_phone,
-         unless=_OTHER_NUMBER),
-)  # fmt: skip
+
+KINDS = tuple(_kind(*head.split("; "), pattern=pattern) for head, pattern in _BLOCKS)
 
 
 def find_entities(text: str, kinds: Sequence[Kind] = KINDS) -> list[Entity]:

@@ -8,6 +8,7 @@ import re
 
 from app.wings.safety.injection.classifier import class_of
 from app.wings.safety.injection.patterns import ENGLISH_ORDERS, Phrase
+from app.wings.safety.pattern_file import read_patterns
 from chains.text.words import word_set
 
 # Of a prompt or of rules that are "yours" only a model is asked.
@@ -17,40 +18,12 @@ _SENTENCE_END = re.compile(r"[.!?\n。！？।]")
 _QUOTED = re.compile(r"(.*\S)\s*[\"'“”„«‘`]\W*(?:please |kindly )?\Z", re.DOTALL)
 _CLAUSE_END = re.compile(r".*(?:[,:;]| (?:und|et|y|e|dan|en) )", re.DOTALL)
 _WORD = re.compile(r"[a-z]{2,}")
-# Before an order: somebody says it, it is asked whether or when it may be carried out, or it is forbidden.
-_REPORTED = re.compile(
-    r"\b(?:sa(?:ys?|id|ying)|ask(?:s|ed)|tells|told|wants|wanted|wrote|writes|(?:demand|e-?mail|mail|text|phon|messag|repli|suggest|expect|advis|agre|decid)(?:s|e[sd])|insist(?:s|ed)"
-    r"|instruct(?:s|ed)|order(?:s|ed)|request(?:s|ed)|claim(?:s|ed)|reads|stat(?:es|ed)|means?|allowed|forbidden|tried|tries"
-    r"|sagt\w*|schreibt|bittet|verlangt|demande|ecrit|dice|pide|escribe|diz|pede|escreve|chiede|zegt|vraagt|meminta|berkata)\b"
-    r"|\b(?:do|does|did|can|could|may|might|must|shall|should|will|would|ha(?:s|ve|d)|is|are|was|were|am) "
-    r"(?:i|we|he|she|they|it|the|an?|our|my|his|her|their|this|these|that|those|any\w*|some\w*|every\w*|one|there|all)\b"
-    r"|\A\W*(?:do|does|did|can|could|may|might|must|shall|should|will|would) (?!you\b)\w"
-    r"|\b(?:who|which|what|when|where|why|how|whether|because|unless|that|if)\b(?! you\b)"
-    r"|\b(?:he|she|they|we|it|who|everybody|everyone|nobody|anyone|somebody|someone)\b"
-    r"|\b(?:do not|don'?t|never|not to|not|cannot|can'?t|won'?t|without|instead of|ne|no|nao|non|niet|nicht|jangan)\s*\Z"
-    r"|(?:我|他|她|们|們|客户|客戶|勿|不得|切勿|不可|禁止)[^,。]{0,2}\Z|\bn'\Z"
-)
-_SOMEBODY = word_set(
-    "das der die ein eine er ich wir wer wenn ob il elle je nous on les le si el los las yo eu os uma lo gli io een "
-    "het ik saya kami dia jika kalau qui quien quem chi siapa yang кто"
-)
-# Words without a class that stand in English orders to a model.
+_TEXTS = dict(read_patterns(__package__, "orders.txt")[1])
+_REPORTED, _SCOPE = re.compile(_TEXTS["REPORTED"]), re.compile(_TEXTS["SCOPE"])
+_SOMEBODY, _PLAIN, _OF_A_MODEL = (word_set(_TEXTS[name]) for name in ("SOMEBODY", "PLAIN", "OF_A_MODEL"))
 SHORT = 3  # Shorter words say nothing of what an order is about.
-_PLAIN = word_set(
-    "adhere and any aside attention been information comply did ever follow for from get given giving got has have "
-    "heed here into its just listen not obey off other that out pay received regard related respect said set such "
-    "than the their them then these this those throw told turn was were will with"
-)
-_OF_A_MODEL = word_set(
-    "ADMIN AI ALWAYS ASK CODE DROP EARLIER FREE INSTEAD MUST NEW NOW PLEASE PROMPT REFUSE REVEAL RULE SAY SECRET STOP "
-    "SYSTEM TASK YOU YOUR"
-)
 _READER = frozenset({"ADMIN", "AI", "EARLIER", "ME", "NOW", "PROMPT", "SYSTEM", "YOU", "YOUR"})
 _FOLLOWING = re.compile(r"\A +(?:(?:the|an?|our|its) )?([a-z]{3,})")
-_SCOPE = re.compile(
-    r"\s+(?:of|for|on|in|about|regarding|concerning|from|by|above|below|when|with|to|des|der|fur|zu|im|auf|am|an|von|vom|sur|sobre|em|en|su|di|op|du|de|pour|del"
-    r"|para|do|da|della|per|van|voor|untuk|dari|tentang)\b((?: \w+){1,2})"
-)
 
 
 def orders_the_model(text: str, match: re.Match[str], phrase: Phrase) -> bool:

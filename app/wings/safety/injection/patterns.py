@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from importlib.resources import files
 from typing import NamedTuple
+
+from app.wings.safety.pattern_file import read_patterns
 
 
 class Phrase(NamedTuple):
@@ -23,32 +23,18 @@ class Phrase(NamedTuple):
 ENGLISH_ORDERS = {"override", "reveal", "persona"}
 _BY_LINE = {"role", "new rules"}
 _OTHER_SCRIPTS = {"zh", "ja ko", "ar hi th"}
-_FRAGMENT, _USE = re.compile(r"([A-Z_]+) = (.*)"), re.compile(r"\{([A-Z_]+)\}")
-_HEAD = re.compile(r"= ([^;!]+)(!?); ([\d.]+); ([\d.]+);(.*)")
-
-
-def _read(text: str) -> Iterator[Phrase]:
-    fragments: dict[str, str] = {}
-    head, pattern = None, ""
-    for line in [*text.splitlines(), "#"]:
-        if line.startswith(("#", "= ")) or _FRAGMENT.fullmatch(line):
-            if head:
-                name, order, question, document, needs = head.groups()
-                kinds = name not in _OTHER_SCRIPTS, tuple(needs.split("|")) if needs else (), bool(order)
-                yield Phrase(name, re.compile(pattern), float(question), float(document), *kinds, name in _BY_LINE)
-            head, pattern = _HEAD.fullmatch(line), ""
-            if fragment := _FRAGMENT.fullmatch(line):
-                fragments[fragment[1]] = _with(fragments, fragment[2])
-        else:
-            pattern += _with(fragments, line)
-
-
-def _with(fragments: dict[str, str], pattern: str) -> str:
-    return _USE.sub(lambda use: fragments[use[1]], pattern)
 
 
 def _plain(text: str) -> str:
     return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text)))
 
 
-PHRASES = tuple(_read(_plain(files(__package__).joinpath("phrases.txt").read_text("utf-8"))))
+def _phrase(head: str, pattern: str) -> Phrase:
+    name, question, document, needs = head.split(";")
+    order, name = name.endswith("!"), name.rstrip("!")
+    words = tuple(_plain(needs).split("|")) if needs else ()
+    kinds = name not in _OTHER_SCRIPTS, words, order, name in _BY_LINE
+    return Phrase(name, re.compile(_plain(pattern)), float(question), float(document), *kinds)
+
+
+PHRASES = tuple(_phrase(*block) for block in read_patterns(__package__, "phrases.txt")[1])
