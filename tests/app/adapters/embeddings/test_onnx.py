@@ -41,15 +41,15 @@ def test_asynchronous_forms_give_the_same_vectors(embeddings):
     assert query == document == embeddings.embed_query(SENTENCES[0])
 
 
-def test_documents_have_the_same_vectors_however_many_threads_compute_them(cache_dir):
+def test_documents_have_the_same_vectors_however_many_threads_compute_them():
     texts = [" ".join(SENTENCES * times) for times in range(1, 24)]  # Of many lengths: batches of their own.
-    one, many = (OnnxEmbeddings(cache_dir=cache_dir, threads=threads).embed_documents(texts) for threads in (1, 4))
+    one, many = (OnnxEmbeddings(threads=threads).embed_documents(texts) for threads in (1, 4))
 
     np.testing.assert_allclose(one, many, atol=1e-6)
 
 
-def test_threads_share_one_model(cache_dir, embeddings):
-    fresh = OnnxEmbeddings(cache_dir=cache_dir)
+def test_threads_share_one_model(embeddings):
+    fresh = OnnxEmbeddings()
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(fresh.embed_query, SENTENCES * 4))
     np.testing.assert_allclose(found, [embeddings.embed_query(text) for text in SENTENCES * 4], atol=1e-6)

@@ -1,13 +1,13 @@
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from safetensors.numpy import load_file
 
 from app.adapters.embeddings.onnx import OnnxEmbeddings, weights
+from benchmarks.fits.embedder import build_graph
 from chains.errors import ConfigurationError
 
 
@@ -19,49 +19,13 @@ def copied_model(tmp_path):
     shutil.rmtree(folder)
 
 
-def graphs(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*"))
+def test_the_packaged_graph_is_the_one_that_is_built_from_the_weights():
+    built = build_graph(weights.tensor_places(weights.find_weights() / weights.WEIGHTS))
+    assert onnx.load_from_string(weights.GRAPH.read_bytes()) == built
 
 
-def test_graph_is_built_once(cache_dir, embeddings):
-    embeddings.embed_query("")
-    [graph] = graphs(cache_dir)
-    written = graph.stat().st_mtime_ns
-    OnnxEmbeddings(cache_dir=cache_dir).embed_query("")
-    assert graphs(cache_dir) == [graph]
-    assert graph.stat().st_mtime_ns == written
-
-
-def test_graph_is_small_because_the_weights_stay_where_they_are(cache_dir, embeddings):
-    embeddings.embed_query("")
-    assert graphs(cache_dir)[0].stat().st_size < 50_000
-
-
-@pytest.mark.parametrize("damage", [b"", b"\x00" * 100, None], ids=["empty", "other bytes", "truncated"])
-def test_damaged_graph_is_built_again(tmp_path, cache_dir, embeddings, damage):
-    expected = embeddings.embed_query("travel")
-    [good] = graphs(cache_dir)
-    copy = tmp_path / good.name
-    copy.write_bytes(good.read_bytes()[:-1000] if damage is None else damage)
-    assert OnnxEmbeddings(cache_dir=tmp_path).embed_query("travel") == expected
-    assert copy.read_bytes() == good.read_bytes()
-
-
-def test_cache_that_cannot_be_written_is_done_without(tmp_path, embeddings):
-    (tmp_path / "file").touch()
-    unwritable = OnnxEmbeddings(cache_dir=tmp_path / "file" / "cache")
-    assert unwritable.embed_query("travel") == embeddings.embed_query("travel")
-
-
-def test_reader_never_sees_half_a_write(tmp_path):
-    file = tmp_path / "new" / "graph"
-    contents = [bytes([number]) * 200_000 for number in range(8)]
-    weights.remember(file, contents[0])
-    with ThreadPoolExecutor(8) as pool:
-        pool.map(lambda content: weights.remember(file, content), contents * 4)
-        seen = {weights.recall(file) for _ in range(50)}
-    assert seen <= set(contents)
-    assert graphs(file.parent) == [file]
+def test_graph_is_small_because_the_weights_stay_where_they_are():
+    assert weights.GRAPH.stat().st_size < 50_000
 
 
 # --- the files that came with the package
@@ -82,13 +46,12 @@ def test_other_weights_are_refused(tmp_path):
     for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
         (tmp_path / name).write_text("other")
     with pytest.raises(ConfigurationError, match=r"model\.safetensors .* is not the one of all-MiniLM-L6-v2 \(sha256"):
-        OnnxEmbeddings(weights_dir=tmp_path, cache_dir=tmp_path / "cache").embed_query("")
-    assert not (tmp_path / "cache").exists()
+        OnnxEmbeddings(weights_dir=tmp_path).embed_query("")
 
 
-def test_a_changed_file_is_refused_though_its_graph_is_kept_and_its_time_is_the_same(tmp_path, copied_model):
+def test_a_changed_file_is_refused_though_its_time_is_the_same(copied_model):
     def embed() -> list[float]:
-        return OnnxEmbeddings(weights_dir=copied_model, cache_dir=tmp_path / "cache").embed_query("travel")
+        return OnnxEmbeddings(weights_dir=copied_model).embed_query("travel")
 
     embed()
     file = copied_model / weights.WEIGHTS
@@ -118,7 +81,7 @@ def test_places_are_those_safetensors_reads():
 def test_linked_weights_are_followed(tmp_path, embeddings):
     for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
         (tmp_path / name).symlink_to(weights.find_weights() / name)
-    linked = OnnxEmbeddings(weights_dir=tmp_path, cache_dir=tmp_path / "cache")
+    linked = OnnxEmbeddings(weights_dir=tmp_path)
     assert linked.embed_query("travel") == embeddings.embed_query("travel")
 
 

@@ -1,4 +1,6 @@
-"""Build the ONNX graph of BERT's encoder, whose weights stay in the safetensors file.
+"""Build the ONNX graph of the embedding model, BERT's encoder, whose weights stay in the safetensors file.
+
+`python -m benchmarks.fits.embedder` writes it beside the code that opens it; a test holds that it is this one.
 
 BERT's encoder is that of Devlin et al. 2018 (https://arxiv.org/abs/1810.04805), sizes as in the model's config.json;
 pooling and norm are those of the model card (https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2).
@@ -9,7 +11,7 @@ from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from app.adapters.embeddings.onnx.weights import TensorPlace
+from app.adapters.embeddings.onnx.weights import GRAPH, WEIGHTS, TensorPlace, find_weights, tensor_places
 
 LAYERS = 6
 HEADS = 12
@@ -55,8 +57,8 @@ class _Graph:
         return self.add("LayerNormalization", total, weight, bias, epsilon=LAYER_NORM_EPSILON)
 
 
-def build_graph(places: Mapping[str, TensorPlace], file_name: str) -> bytes:
-    """Return the serialized graph; its weights stay in the file called `file_name`.
+def build_graph(places: Mapping[str, TensorPlace], file_name: str = WEIGHTS) -> ModelProto:
+    """Return the graph; its weights stay in the file called `file_name`.
 
     Inputs are `ids` (int64) and `mask` (int32, 1 for a token and 0 for padding), both batch x tokens; the output is
     `vectors` (float32), batch x 384, each of length one.
@@ -67,8 +69,7 @@ def build_graph(places: Mapping[str, TensorPlace], file_name: str) -> bytes:
     for layer in range(LAYERS):
         rows = _layer(graph, rows, sizes, f"encoder.layer.{layer}")
     _pool(graph, graph.add("Reshape", rows, sizes))
-    serialized: bytes = _model(graph).SerializeToString()
-    return serialized
+    return _model(graph)
 
 
 def _embeddings(graph: _Graph) -> str:
@@ -117,3 +118,7 @@ def _model(graph: _Graph) -> ModelProto:
     whole = helper.make_graph(graph.nodes, "all-MiniLM-L6-v2", [ids, mask], [vectors], list(graph.tensors.values()))
     operators = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(whole, ir_version=10, opset_imports=operators)
+
+
+if __name__ == "__main__":
+    GRAPH.write_bytes(build_graph(tensor_places(find_weights() / WEIGHTS)).SerializeToString())
