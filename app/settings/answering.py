@@ -181,6 +181,9 @@ class RetrievalSettings(Group):
     """auto: rewrite follow-ups as standalone questions before searching, and with a language model those in another
     language than the documents in English; always: rewrite every question; off: search for the user's own words. true
     means always, false means off"""
+    scope_file: Literal["off"] | Path | None = None
+    """List of topics whose questions are declined without calling the model; empty: scope.yaml of each ingested folder,
+    if all have one; off: no question is declined"""
 
 
 class PromptSettings(Group):
@@ -232,16 +235,6 @@ class ConfidenceSettings(Group):
             )
 
 
-class ScopeSettings(Group):
-    """Which questions are declined before the search."""
-
-    model_config = SettingsConfigDict(env_prefix="scope_")
-
-    file: Literal["off"] | Path | None = None
-    """List of topics whose questions are declined without calling the model; empty: scope.yaml of each ingested folder,
-    if all have one; off: no question is declined"""
-
-
 class SafetySettings(Group):
     """What is checked in questions, passages and answers."""
 
@@ -284,7 +277,7 @@ class ModerationSettings(Group):
 
 ANSWERING: tuple[type[Group], ...] = (
     *(LLMSettings, EmbeddingSettings, StoreSettings, ChromaSettings, RetrievalSettings),
-    *(PromptSettings, CitationSettings, ConfidenceSettings, ScopeSettings, SafetySettings),
+    *(PromptSettings, CitationSettings, ConfidenceSettings, SafetySettings),
     ModerationSettings,
 )
 """What an answer depends on."""

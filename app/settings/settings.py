@@ -34,7 +34,6 @@ class Settings(BaseModel):
     prompt: a.PromptSettings
     citations: a.CitationSettings
     confidence: a.ConfidenceSettings
-    scope: a.ScopeSettings
     safety: a.SafetySettings
     moderation: a.ModerationSettings
     cache: s.CacheSettings

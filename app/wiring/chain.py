@@ -347,6 +347,6 @@ def open_answerer(index: Index) -> Answerer:
         certification = Certification(settings, index.stored.version)
     if settings.safety.enabled and settings.moderation.provider != "off":
         moderation = hooks.wing("safety.moderator:moderation_of")(settings, clock)
-    if remote is None or settings.scope.file is not None:
+    if remote is None or settings.retrieval.scope_file is not None:
         scope = scope_gate(settings, index.embeddings, index.current)
     return Answerer(index, remote, moderation, scope, certification)

@@ -37,10 +37,10 @@ def scope_gate(
     """
     from app.adapters.embeddings.cached import DiskCachedEmbeddings
 
-    if settings.scope.file == OFF:
+    if settings.retrieval.scope_file == OFF:
         return None
     cached = DiskCachedEmbeddings(embeddings, model=embedding_label(settings))
-    file = settings.scope.file
+    file = settings.retrieval.scope_file
     of_file = None if file is None else [ScopeGate(load_scope(Path(file)), cached)]
 
     @lru_cache(maxsize=1)
@@ -65,10 +65,10 @@ def in_force(contents: "Passages") -> dict[str, str]:
 
 def describe_scope(settings: Settings, contents: "Passages") -> str:
     """Return a sentence on which questions are declined before the search."""
-    if settings.scope.file == OFF:
+    if settings.retrieval.scope_file == OFF:
         return "SCOPE_FILE=off: no question is declined before the search"
-    if settings.scope.file is not None:
-        return f"questions are declined before the search by SCOPE_FILE={settings.scope.file}"
+    if settings.retrieval.scope_file is not None:
+        return f"questions are declined before the search by SCOPE_FILE={settings.retrieval.scope_file}"
     if found := in_force(contents):
         files = ", ".join(str(Path(root, SCOPE_FILE)) for root in sorted(found))
         return f"questions are declined before the search by {files}"
@@ -108,5 +108,5 @@ def folder_of(path: Path) -> Path:
 
 def scope_text(settings: Settings) -> str | None:
     """Return the text of SCOPE_FILE or `off`, for cache keys; the index's files are part of its version."""
-    file = settings.scope.file
+    file = settings.retrieval.scope_file
     return read_text(file) if isinstance(file, Path) else file
