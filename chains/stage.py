@@ -182,7 +182,8 @@ def brief(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     if "content" in value and "metadata" in value:
-        return {name: value["metadata"].get(name) for name in PLACE} | {"score": value.get("score")}
+        place = {**value["metadata"], "score": value.get("score")}
+        return {name: place[name] for name in (*PLACE, "score") if place.get(name) is not None}
     return {name: brief(part) for name, part in value.items() if name != "text" or "passages" not in value}
 
 

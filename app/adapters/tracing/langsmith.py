@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers import LangChainTracer
 from langchain_core.tracers.context import tracing_v2_callback_var
@@ -18,12 +19,13 @@ from langsmith.utils import LangSmithError, LangSmithRetry
 from pydantic import SecretStr
 
 from chains.errors import ConfigurationError
-from chains.stage import brief
+from chains.stage import PLACE, brief
 
 Trace = list[Run]
 RETRIED = (429, 500, 502, 503, 504)
 SCORE = "user_score"  # The key of the feedback.
-_LINKS = {"child_runs", "parent_run", "ls_client", "inputs", "outputs"}
+_LEFT_OUT = {"child_runs", "parent_run", "ls_client", "inputs", "outputs", "serialized"}
+_PLACE = (*PLACE, "title", "score", "rank")
 
 
 class Score(NamedTuple):
@@ -65,8 +67,26 @@ class CallTracer(LangChainTracer):
         runs, self._runs = self._runs, []
         _describe(run)
         if run.outputs and any(child.run_type == "retriever" for child in runs):
-            run.outputs = brief(run.outputs)
+            _shorten(run, runs)
         self._deliver(runs)
+
+
+def _shorten(root: Run, runs: Trace) -> None:
+    """Keep the words of passages in the searches, with their places, and what an answer holds in the root alone."""
+    root.outputs = answer = brief(root.outputs)
+    for run in runs:
+        outputs = run.outputs or {}
+        if run.run_type == "retriever":
+            documents = outputs.get("documents") or []
+            run.outputs = {"documents": [_in_place(document) for document in documents]}
+        elif run.parent_run_id == root.id:
+            same = {name for name, value in outputs.items() if value and value == answer.get(name)}
+            run.outputs = {name: f"see {root.name}" if name in same else value for name, value in outputs.items()}
+
+
+def _in_place(document: Document) -> Document:
+    metadata = {name: document.metadata[name] for name in _PLACE if document.metadata.get(name) is not None}
+    return Document(document.page_content, metadata=metadata)
 
 
 def _describe(root: Run) -> None:
@@ -95,6 +115,7 @@ class LangSmith:
                 auto_batch_tracing=False,  # Its threads keep the process alive for as long as the backend takes.
                 retry_config=LangSmithRetry(2, connect=0, read=0, backoff_factor=0.5, status_forcelist=RETRIED),
                 tracing_mode="langsmith",
+                omit_traced_runtime_info=True,
                 tracing_error_callback=lambda error: setattr(self, "_failure", error),
             )
         except LangSmithError as error:
@@ -136,7 +157,7 @@ class LangSmith:
         self.client.session.close()
 
     def _row(self, run: Run) -> dict[str, Any]:
-        row = run.model_dump(exclude=_LINKS, exclude_none=True)
+        row = run.model_dump(exclude=_LEFT_OUT, exclude_none=True)
         if run.run_type != "llm":
             row.pop("events", None)  # They repeat the times; those of a model hold the time of the first token.
         if self.hides and run.error:

@@ -66,6 +66,20 @@ async def test_a_trace_holds_the_documents_once_the_prompt_and_what_the_model_us
 
 
 @pytest.mark.parametrize("way", WAYS)
+async def test_what_an_answer_holds_stands_in_the_root_alone(services, stub, way):
+    answer = await ask(services, way)
+    stub.wait_for(lambda: stub.runs)
+
+    root = stub.root()
+    stages = {run["name"]: run["outputs"] for run in stub.children(root)}
+    assert root["outputs"]["citations"] == answer["citations"]
+    assert stages["citations"]["citations"] == stages["retrieval"]["documents"] == "see cited_answer"
+    assert stages["confidence"] == {"confidence": "see cited_answer"}
+    assert stages["citations"]["outcome"] == "see cited_answer"
+    assert not any("serialized" in run or "runtime" in run["extra"] for run in stub.runs.values())
+
+
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_trace_shows_what_the_moderator_said_beside_the_search(desk, groq, stub, way):
     groq.replies = [Reply("safe"), Reply(WORDS)]
     with tracing(desk, stub.url, moderation_provider="groq", moderation_model="llama-guard") as services:
