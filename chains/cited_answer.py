@@ -47,7 +47,7 @@ def check_retriever(retriever: object) -> None:
         ConfigurationError: it cannot.
     """
     if isinstance(retriever, VectorStore):
-        msg = f"retriever is the vector store {_kind(retriever)}; pass its as_retriever()"
+        msg = f"retriever is a vector store, {type(retriever).__name__}; pass its as_retriever()"
         raise ConfigurationError(msg)
     if not isinstance(retriever, Runnable) and not callable(retriever):
         msg = f"retriever must be a Runnable or a function from a question to documents, not {_kind(retriever)}"

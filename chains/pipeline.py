@@ -93,7 +93,7 @@ def build_chain(
             documents use; by default those of LangChain's loaders and splitters.
         variables: of a whole prompt of your own, each by the name of ours that fills it: `{"input": "question"}`.
         native_citations: whether the model gets the passages as documents that it cites by itself (Claude, also on
-            Bedrock); its citations are then read, verified and written like markers.
+            Bedrock, and Cohere); its citations are then read, verified and written like markers.
         passages_first: whether a stream yields the passages as soon as they are found, for a reader who waits; else it
             yields nothing before the first words, so that `with_fallbacks` can ask another chain.
         timeout_s: how long a call may take; DeadlineError after that. `invoke` and `stream` then run the retriever and

@@ -17,7 +17,7 @@ import prompts
 from chains.callbacks import call_in_time, iterate_in_time, register, time_limit
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
-from chains.generation.native import ATTACHED, NativeMarkers, blocks_of, citable
+from chains.generation.native import ATTACHED, NativeMarkers, attach, citable, cites_in_streams
 from chains.generation.reply import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
 from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
@@ -124,6 +124,9 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     def stream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[BaseMessage]:
+        if self._make_block and not cites_in_streams(self._make_block):
+            yield self.invoke(input, config)
+            return
         if canned := self._canned(input):
             yield canned
             return
@@ -138,6 +141,9 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     async def astream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[BaseMessage]:
+        if self._make_block and not cites_in_streams(self._make_block):
+            yield await self.ainvoke(input, config)
+            return
         if canned := self._canned(input):
             yield canned
             return
@@ -171,10 +177,10 @@ class Generate(Runnable[Contextualised, BaseMessage]):
                 for part, some in zip(parts, hits, strict=True)
             ]
             asked = asked.model_copy(update={"content": asked.text.removesuffix(f"\n\n{self._reminder}")})
+        asked = asked.model_copy(update={"additional_kwargs": facts})
         if self._make_block:
-            documents = blocks_of(context["text"], self._make_block)
-            asked = asked.model_copy(update={"content": [*documents, {"type": "text", "text": str(asked.text)}]})
-        return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": facts})])
+            asked = attach(asked, context["text"], self._make_block)
+        return ChatPromptValue(messages=[*before, asked])
 
     def _limit(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         return nullcontext() if self._keeps_deadline else time_limit(_callbacks(config))

@@ -1,7 +1,7 @@
 """Send passages as documents that the model cites by itself, and read its citations as the numbers of the passages."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -18,6 +18,7 @@ ATTACHED = "The numbered documents are attached to the question; the title of ea
 _HEADER = re.compile(r"^(\[\d+\] .*)\n", re.MULTILINE)
 _BETWEEN = re.compile(r"\s*^(?:---|={5} .* ={5})\s*\Z", re.MULTILINE)
 _NUMBER = re.compile(r"\[(\d+)\]")
+_SENTENCE_END = re.compile(r"[.!?]\s")
 
 MakeBlock = Callable[[str, str], dict[str, Any]]
 """Makes the block of a document from its title and its text."""
@@ -39,11 +40,16 @@ def _search_result(title: str, text: str) -> dict[str, Any]:
     }
 
 
-# By LangChain's names of the providers that cite what stands in the prompt.
+def _cohere_document(title: str, text: str) -> dict[str, Any]:
+    return {"id": title.partition("]")[0] + "]", "data": {"title": title, "text": text}}
+
+
+# By LangChain's names of the providers that cite what they are given with a question.
 _FORMS: dict[str, MakeBlock] = {
     "anthropic": _document,
     "anthropic-bedrock": _document,
     "amazon_bedrock": _search_result,
+    "cohere": _cohere_document,
 }
 
 
@@ -63,11 +69,18 @@ def citable(model: Any) -> MakeBlock:
     return _FORMS[provider]
 
 
-def blocks_of(context: str, make: MakeBlock) -> Iterator[dict[str, Any]]:
-    """Yield the documents of a context's text."""
+def attach(asked: BaseMessage, context: str, make: MakeBlock) -> BaseMessage:
+    """Return the question's message with the documents of a context's text."""
     _, *parts = _HEADER.split(context)
-    for title, text in zip(parts[::2], parts[1::2], strict=True):
-        yield make(title, _BETWEEN.sub("", text).strip())
+    made = [make(title, _BETWEEN.sub("", text).strip()) for title, text in zip(parts[::2], parts[1::2], strict=True)]
+    if make is _cohere_document:
+        return asked.model_copy(update={"additional_kwargs": {**asked.additional_kwargs, "documents": made}})
+    return asked.model_copy(update={"content": [*made, {"type": "text", "text": str(asked.text)}]})
+
+
+def cites_in_streams(make: MakeBlock) -> bool:
+    """Return False where the client of LangChain leaves the citations out of a stream: langchain-cohere 0.6 does."""
+    return make is not _cohere_document
 
 
 class NativeMarkers:
@@ -86,6 +99,8 @@ class NativeMarkers:
     def feed(self, message: BaseMessage) -> str:
         """Take the next piece of a message, or a whole one, and return its text with numbers."""
         text = ""
+        if spans := message.additional_kwargs.get("citations"):
+            return self._with_numbers(str(message.text), spans)
         for block in message.content_blocks:
             if block["type"] != "text":
                 continue
@@ -104,6 +119,16 @@ class NativeMarkers:
         rest = "".join(f" [{number}]" for number in self._numbers) + self._blanks
         self._numbers, self._blanks = [], ""
         return rest
+
+    def _with_numbers(self, text: str, spans: Sequence[Any]) -> str:
+        """Return a text of Cohere with numbers behind the spans that cite; a sentence names a source once in a row."""
+        cited = [(one.end, [self._number({"title": source.id}) for source in one.sources]) for one in spans]
+        cited = sorted((end, sorted({*numbers} - {0})) for end, numbers in cited)
+        following = [*cited[1:], (len(text), [])]
+        for (end, numbers), (then, others) in reversed(list(zip(cited, following, strict=True))):
+            if numbers != others or _SENTENCE_END.search(text, end, then):
+                text = text[:end] + "".join(f" [{number}]" for number in numbers) + text[end:]
+        return text
 
     def _number(self, annotation: Any) -> int:
         """Return the number of the passage that an annotation cites; 0 where it is none that was shown."""

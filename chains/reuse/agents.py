@@ -10,6 +10,7 @@ from typing import Any, NotRequired, cast
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.content import Citation as Annotation
 from langchain_core.outputs import LLMResult
@@ -97,7 +98,7 @@ def _prepared(request: ModelRequest[Any]) -> ModelRequest[Any]:
     """Return a request without annotations, and with what streams the citations of the reply."""
     request = request.override(messages=[_plain(message) for message in request.messages])
     sources, model = cast("CitationState", request.state).get("cited_sources"), request.model
-    if not sources or isinstance(model.callbacks, BaseCallbackManager):
+    if not sources or not isinstance(model, BaseChatModel) or isinstance(model.callbacks, BaseCallbackManager):
         return request
     handlers = [*(model.callbacks or ()), CitationStream(sources, request.runtime.stream_writer)]
     return request.override(model=model.model_copy(update={"callbacks": handlers}))

@@ -118,12 +118,12 @@ def _annotation(number: int, sources: Sequence[CitedSource], claims: Sequence[st
     source = sources[number - 1]
     passages = [Passage(content=text, metadata={"title": source["title"]}, score=None) for text in source["passages"]]
     found = verify(claims, passages, None)
-    place = {name: source[name] for name in ("section", "page", "doc_id")}
     checked = {"support": found.support, "contradicted": found.contradicted, "verified": found.supported}
-    annotation = Annotation(
-        type="citation",
-        title=source["title"],
-        cited_text=found.quote or source["quote"],
-        extras={"number": number, **place, **checked},
-    )
-    return annotation | {"url": source["url"]} if source["url"] else annotation
+    return annotation(source, found.quote or source["quote"], {"number": number, **checked})
+
+
+def annotation(place: Place, cited_text: str, checked: Mapping[str, Any]) -> Annotation:
+    """Return a citation of LangChain; `extras` hold the rest of the place, and what is `checked`."""
+    extras = {name: place[name] for name in ("section", "page", "doc_id")} | dict(checked)
+    made = Annotation(type="citation", title=place["title"], cited_text=cited_text, extras=extras)
+    return made | {"url": place["url"]} if place["url"] else made

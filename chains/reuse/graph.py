@@ -18,8 +18,10 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import PrivateAttr, SkipValidation
 
 from chains.documents.audience import Audience, called_for
+from chains.documents.naming import place_of
 from chains.errors import QuestionError
 from chains.output import REPLACEMENT, merge
+from chains.reuse.annotations import annotation
 from chains.state import Answer, Citation, Question
 
 
@@ -147,17 +149,10 @@ def _question(state: AnswerState) -> Question:
 
 def annotations_of(citations: Iterable[Citation]) -> list[Annotation]:
     """Return the citations that lead to a passage as those of LangChain; places are those in the answer's text."""
-    return [_annotation(citation) for citation in citations if citation["matched"]]
-
-
-def _annotation(citation: Citation) -> Annotation:
-    names = ("number", "section", "page", "doc_id", "support", "contradicted")
-    annotation = Annotation(
-        type="citation",
-        title=citation["title"],
-        cited_text=citation["quote"],
-        start_index=citation["start"],
-        end_index=citation["end"],
-        extras={name: value for name, value in citation.items() if name in names},
-    )
-    return annotation | {"url": citation["source_urls"][0]} if citation["source_urls"] else annotation
+    names = ("number", "support", "contradicted")
+    return [
+        annotation(place_of(one), one["quote"], {name: value for name, value in one.items() if name in names})
+        | {"start_index": one["start"], "end_index": one["end"]}
+        for one in citations
+        if one["matched"]
+    ]

@@ -89,18 +89,14 @@ def as_tool(
         audience: who sees the answers of a call that names no audience; by default its caller.
     """
 
-    def ask(
-        question: str, history: Sequence[HistoryMessage] | None = None, filters: dict[str, Any] | None = None
-    ) -> tuple[str, Answer]:
+    def ask(**given: Any) -> tuple[str, Answer]:
         with _advising(audience, exceptions_to_handle):
-            answer = chain.invoke(tool_question(question, history, filters))
+            answer = chain.invoke(tool_question(**given))
         return content_of(answer), answer
 
-    async def aask(
-        question: str, history: Sequence[HistoryMessage] | None = None, filters: dict[str, Any] | None = None
-    ) -> tuple[str, Answer]:
+    async def aask(**given: Any) -> tuple[str, Answer]:
         with _advising(audience, exceptions_to_handle):
-            answer = await chain.ainvoke(tool_question(question, history, filters))
+            answer = await chain.ainvoke(tool_question(**given))
         return content_of(answer), answer
 
     return StructuredTool.from_function(
