@@ -5,8 +5,7 @@ Exit codes: 0 done; 1 the work failed; 2 bad usage or settings.
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -104,17 +103,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # Not every terminal supports UTF-8.
-    with _errors_reported():
+    try:
         try:
             app(prog_name="waypoint")
         finally:
             sys.stdout.flush()  # Without this, a failed write becomes a traceback when the interpreter exits.
-
-
-@contextmanager
-def _errors_reported() -> Iterator[None]:
-    try:
-        yield
     except (ConfigurationError, IngestionError, QuestionError) as error:
         _fail(error, BAD_USAGE)
     except BrokenPipeError:

@@ -63,9 +63,17 @@ class CallTracer(LangChainTracer):
         """Send nothing yet."""
 
     def _persist_run(self, run: Run) -> None:
-        """Deliver the runs: this one, which has ended, is their root."""
-        runs, self._runs = self._runs, []
-        _describe(run)
+        """Deliver the runs: this one, which has ended, is their root.
+
+        Outcome, confidence and model stand on it, where they can be searched for.
+        """
+        runs, self._runs, answer = self._runs, [], run.outputs or {}
+        if "outcome" in answer:
+            metadata, confidence = answer.get("metadata") or {}, answer.get("confidence") or {}
+            described = {"outcome": answer["outcome"], "confidence": confidence.get("level")}
+            described |= {name: metadata.get(name) for name in ("model", "cache")}
+            run.extra = {**run.extra, "metadata": {**(run.extra.get("metadata") or {}), **described}}
+            run.tags = [*(run.tags or []), str(answer["outcome"])]
         if run.outputs and any(child.run_type == "retriever" for child in runs):
             _shorten(run, runs)
         self._deliver(runs)
@@ -87,18 +95,6 @@ def _shorten(root: Run, runs: Trace) -> None:
 def _in_place(document: Document) -> Document:
     metadata = {name: document.metadata[name] for name in _PLACE if document.metadata.get(name) is not None}
     return Document(document.page_content, metadata=metadata)
-
-
-def _describe(root: Run) -> None:
-    """Put outcome, confidence and model on the root, where they can be searched for."""
-    answer = root.outputs or {}
-    if "outcome" not in answer:
-        return
-    metadata, confidence = answer.get("metadata") or {}, answer.get("confidence") or {}
-    described = {"outcome": answer["outcome"], "confidence": confidence.get("level")}
-    described |= {name: metadata.get(name) for name in ("model", "cache")}
-    root.extra = {**root.extra, "metadata": {**(root.extra.get("metadata") or {}), **described}}
-    root.tags = [*(root.tags or []), str(answer["outcome"])]
 
 
 class LangSmith:
