@@ -18,38 +18,17 @@ from app.http.middleware.browser_security import page_policy
 from app.http.policy import ErrorForm, Policies
 from chains.state import Answer
 
-TAGS = [
-    {"name": "Waypoint", "description": "Cited answers for the desk: camelCase, `[Title > Section]` markers."},
-    {"name": "MARP", "description": "Cited answers with numbered markers, from a model of the client's choice."},
-    {"name": "LangServe", "description": "The chain as a remote Runnable, for LangChain's `RemoteRunnable`."},
-    {"name": "OpenAI", "description": "Chat completions, for any front end that uses OpenAI's API."},
-    {"name": "Documents", "description": "List, read, add and remove documents."},
-    {"name": "operations", "description": "Whether the service is up."},
-]
-
-_BEARER = {"type": "http", "scheme": "bearer", "description": "A session's token, or a key."}
-_KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A key."}
+# What the description says beyond the routes.
+_API = json.loads((Path(__file__).parent / "api.json").read_text(encoding="utf-8"))
+TAGS: list[dict[str, str]] = _API["tags"]
+STREAM: dict[str, Any] = _API["stream"]
+ANSWER: Answer = _API["answer"]
 # How a caller authenticates in each mode; one of the schemes is enough.
-SCHEMES: dict[str, dict[str, Any]] = {
-    "none": {},
-    "session": {"bearer": _BEARER},
-    "api_key": {"bearer": _BEARER, "key": _KEY},
-}
+SCHEMES: dict[str, dict[str, Any]] = _API["schemes"]
 
-_MESSAGES = {
-    400: "Query cannot be empty",
-    401: "A valid bearer token is required. Sign in again.",
-    403: "This key lacks the permission. Ask the operators for one that has it.",
-    404: "There is no such document.",
-    408: "The request did not arrive in time. Send it again.",
-    409: "Documents are being added or removed at the moment. Try again when that is done.",
-    507: "The files cannot be stored; the disk may be full. Contact the operators.",
-    413: "The request is larger than 10 kB; shorten it",
-    422: "input.question: Field required",
-    429: "Too many requests. Try again when Retry-After has passed.",
-}
 _ISSUE = {"loc": ["body", "input", "question"], "msg": "Field required", "type": "missing"}
-_EXAMPLES = {reply.status: reply.message for reply in ERROR_REPLIES.values()} | _MESSAGES
+_EXAMPLES = {reply.status: reply.message for reply in ERROR_REPLIES.values()}
+_EXAMPLES |= {int(status): message for status, message in _API["messages"].items()}
 
 
 class ErrorBody(BaseModel):
@@ -162,7 +141,6 @@ def _example(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Any:
 
 
 _RUN = "0b6d7c0e-3f0a-4c39-9a43-9c7a1c1f7f3e"
-ANSWER: Answer = json.loads((Path(__file__).parent / "example.json").read_text(encoding="utf-8"))
 _RUN_METADATA = {"run_id": _RUN, "feedback_tokens": []}
 INVOKED = {"output": ANSWER, "metadata": _RUN_METADATA}
 BATCHED = {"output": [ANSWER], "metadata": {"run_ids": [_RUN], "responses": [_RUN_METADATA]}}

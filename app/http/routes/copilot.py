@@ -28,7 +28,7 @@ from app.http.errors import ErrorReply, logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, data_event, event, events_of
 from app.http.middleware import BATCH_MAX
 from app.http.middleware.browser_security import page_policy
-from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
+from app.http.openapi import BATCHED, INVOKED, STREAM, ErrorBody, error_responses, ok_response
 from app.http.policy import KILOBYTE, Policy
 from chains.documents.audience import audience_in
 from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, question_with
@@ -44,22 +44,6 @@ Chain = Runnable[Question, Answer]
 Asked = TypeVar("Asked", bound=BaseModel)
 
 _ERRORS = error_responses(400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504)
-_STREAM: dict[str, Any] = {
-    "description": "Events: metadata, data (many), then end; or error, with {status_code, error, message} as its data.",
-    "content": {
-        "text/event-stream": {
-            "schema": {
-                "type": "object",
-                "properties": {
-                    "event": {"enum": ["metadata", "data", "end", "error"]},
-                    "data": {"type": "string", "contentMediaType": "application/json"},
-                },
-                "required": ["event"],
-            },
-            "example": 'event: data\r\ndata: {"answer": "It is "}\r\n\r\nevent: end\r\n\r\n',
-        }
-    },
-}
 
 
 class BatchError(ErrorBody):
@@ -190,7 +174,7 @@ def copilot_router(chain: Chain, handler: APIHandler, question: Any) -> APIRoute
         return cast("dict[str, Any]", await handler.output_schema(request))
 
     answered, answers = _ERRORS | ok_response(INVOKED), _ERRORS | ok_response(BATCHED, "The answers")
-    streamed: dict[str, Any] = {"response_class": Response, "responses": _ERRORS | {200: _STREAM}}
+    streamed: dict[str, Any] = {"response_class": Response, "responses": _ERRORS | {200: STREAM}}
     add_route(router, invoke, Call[question], response_model=Called, responses=answered)
     add_route(router, batch, Batch[question], response_model=BatchCalled, responses=answers)
     add_route(router, stream, Call[question], **streamed)
