@@ -233,20 +233,14 @@ async def health(request: Request) -> ChatHealth:
     """Return that the service is up, and which model and retrieval it uses."""
     settings = request.app.state.services.settings
     configured = settings.provider != "offline"
-    if settings.retrieval.url:
-        retrieval_url = str(masked(settings.retrieval.url))
-    elif not settings.asks_a_server:
-        retrieval_url = "in-process"
-    elif settings.store.kind == "postgres":
-        retrieval_url = "postgresql"
-    else:
-        scheme = "https" if settings.chroma.ssl else "http"
-        retrieval_url = f"{scheme}://{settings.chroma.host}:{settings.chroma.port}"
+    chroma = f"http{'s' if settings.chroma.ssl else ''}://{settings.chroma.host}:{settings.chroma.port}"
+    server = "postgresql" if settings.store.kind == "postgres" else chroma
+    here = server if settings.asks_a_server else "in-process"
     host = urlsplit(settings.llm.base_url or "").hostname or ""
     is_openrouter = settings.provider == "openrouter" or f".{host}".endswith(".openrouter.ai")
     return ChatHealth(
         **health_of(request).model_dump(),
-        retrieval_url=retrieval_url,
+        retrieval_url=str(masked(settings.retrieval.url or here)),
         openrouter_configured=configured and is_openrouter,
         llm_configured=configured,
         model=settings.llm.model if configured else "offline",

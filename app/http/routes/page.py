@@ -37,7 +37,11 @@ def page_router(services: Service) -> APIRouter:
     icon = assets.icon(file_in(settings.web.page, *LOGOS))
     router = APIRouter(include_in_schema=False)
 
-    def shown(request: Request, *, embedded: bool) -> Response:
+    @router.api_route("/", methods=READ)
+    @router.api_route("/embed", methods=READ)
+    @OPEN
+    def page(request: Request) -> Response:
+        embedded = request.scope["route"].path == "/embed"
         query, language, theme = request.query_params, language_of(request), request.cookies.get("theme", "")
         visit = view.Visit(
             name=owner.get("name", "Waypoint Co-Pilot"),
@@ -64,26 +68,13 @@ def page_router(services: Service) -> APIRouter:
             response.set_cookie("lang", language, max_age=A_YEAR_S, samesite="lax")
         return response
 
-    @router.api_route("/", methods=READ)
-    @OPEN
-    def page(request: Request) -> Response:
-        return shown(request, embedded=False)
-
-    @router.api_route("/embed", methods=READ)
-    @OPEN
-    def embedded_page(request: Request) -> Response:
-        return shown(request, embedded=True)
-
     # No I/O from here on: the files are in memory.
     @router.api_route("/widget.js", methods=READ)
-    @OPEN
-    async def widget(request: Request) -> Response:
-        return _file(request, view.widget(), lasting=False)
-
     @router.api_route("/icon", methods=READ)
     @OPEN
-    async def page_icon(request: Request) -> Response:
-        return _file(request, icon, lasting=False)
+    async def file(request: Request) -> Response:
+        is_icon = request.scope["route"].path == "/icon"
+        return _file(request, icon if is_icon else view.widget(), lasting=False)
 
     @router.api_route("/static/{path:path}", methods=READ)
     @OPEN
