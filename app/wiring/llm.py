@@ -130,7 +130,7 @@ def local_server(settings: Settings) -> BaseChatModel:
 
 def _adapter(needed_for: str) -> Any:
     with hooks.from_extra("openai", needed_for):
-        from app.adapters.llm import openai_compatible as adapter
+        import app.adapters.llm.openai_compatible as adapter
     return adapter
 
 
