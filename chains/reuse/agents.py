@@ -18,9 +18,9 @@ from langgraph.runtime import Runtime
 
 from chains.citations.cited_sentences import LOOKED_AT, MAY_END, last_sentence
 from chains.documents.naming import cited_by_number, place_name, place_of
-from chains.reuse.annotations import MARKER, CitedSource, annotations_of, citations_in, source_of
+from chains.reuse.annotations import MARKER, CitedSource, annotations_of, checked_files, citations_in, source_of
 from chains.reuse.tool import content_of
-from chains.state import Answer, Citation
+from chains.state import Answer
 
 COUNTED = "citations_counted"
 """Set in the `additional_kwargs` of a tool's message whose numbers are those of the thread."""
@@ -44,6 +44,8 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
     words of the source that support the agent's own sentence; `title` is empty for a number that no tool has given.
     `extras` hold `number`, `section`, `page`, `doc_id`, `support` (0 to 1), `contradicted` and `verified`, which is
     false for a number that no tool has given or a sentence that its source does not support.
+
+    What OpenAI's search of files cites is checked too, where the model includes its results (`checked_files`).
 
     While the model writes, the mode `custom` shows the citations of each sentence as soon as it is whole:
     `{"type": "citations", "message_id": ..., "citations": [...]}`; the places are those in the message's text.
@@ -72,15 +74,13 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
 
     def after_agent(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Return the final message, or the structured response, with its citations."""
-        last, sources = state["messages"][-1], state.get("cited_sources")
-        if not sources:
-            return None
+        last, sources = state["messages"][-1], state.get("cited_sources", [])
         update: dict[str, Any] = {}
-        if (response := state.get("structured_response")) is not None:
+        if sources and (response := state.get("structured_response")) is not None:
             update["structured_citations"] = list(citations_in(response, sources))
         if isinstance(last, AIMessage) and not last.tool_calls:
             given = last.content_blocks
-            blocks = [_annotated(block, sources) for block in given]
+            blocks = [_annotated(block, sources) for block in checked_files(given)]
             if blocks != given:
                 # Else LangChain reads the blocks as those of the model's provider.
                 standard = {**last.response_metadata, "output_version": "v1"}
@@ -90,7 +90,7 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
 
 def _annotated(block: Any, sources: Sequence[CitedSource]) -> Any:
     """Return a block of the final message with its citations behind those that its provider has made."""
-    found = list(annotations_of(block["text"], sources)) if block["type"] == "text" else []
+    found = list(annotations_of(block["text"], sources)) if sources and block["type"] == "text" else []
     return {**block, "annotations": [*block.get("annotations", []), *found]} if found else block
 
 
@@ -111,7 +111,9 @@ class CitationStream(BaseCallbackHandler):
 
     def __init__(self, sources: Sequence[CitedSource], write: Callable[[Any], None]) -> None:
         self._sources, self._write = sources, write
-        self._text, self._looked_at, self._checked = "", 0, 0
+
+    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+        self._text, self._looked_at, self._checked = "", 0, 0  # Another middleware may call the model again.
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, **kwargs: Any) -> None:
         if chunk is None:
@@ -189,17 +191,12 @@ def _numbered_passages(text: str, documents: Sequence[Document], sources: list[C
 
 def _numbers_of(answer: Answer, sources: list[CitedSource]) -> dict[int, int]:
     """Return the numbers of the thread for those of an answer, whose sources are added where they are new."""
-    texts = [passage["content"] for passage in answer["documents"]]
-    return {
-        number: _number(_source_of(citation, texts), sources)
-        for number, citation in cited_by_number(answer["citations"]).items()
-    }
-
-
-def _source_of(citation: Citation, texts: Sequence[str]) -> CitedSource:
-    quote = citation["quote"]
-    passages = [text for text in texts if quote and quote in text] or [quote]
-    return {**place_of(citation), "quote": quote, "passages": passages}
+    numbers, texts = {}, [passage["content"] for passage in answer["documents"]]
+    for number, citation in cited_by_number(answer["citations"]).items():
+        quote = citation["quote"]
+        passages = [text for text in texts if quote and quote in text] or [quote]
+        numbers[number] = _number({**place_of(citation), "quote": quote, "passages": passages}, sources)
+    return numbers
 
 
 def _number(source: CitedSource, sources: list[CitedSource]) -> int:

@@ -111,6 +111,38 @@ def _values(
         yield field, label, str(getattr(value, "value", value)), numbers
 
 
+def checked_files(blocks: Sequence[Any]) -> list[Any]:
+    """Return a message's blocks, its citations of files checked against what a search of the provider has found.
+
+    OpenAI's `file_search` tells what it found with `include=["file_search_call.results"]`. Citations of files whose
+    words are not there stay as they are.
+    """
+    files: dict[str, list[str]] = {}
+    for block in blocks:
+        for result in block.get("output") or () if block["type"] == "server_tool_result" else ():
+            if isinstance(result, Mapping) and result.get("text"):
+                files.setdefault(str(result.get("file_id")), []).append(result["text"])
+    return [
+        {**block, "annotations": [_checked_file(one, block["text"], files) for one in block["annotations"]]}
+        if block.get("annotations")
+        else block
+        for block in blocks
+    ]
+
+
+def _checked_file(cited: Any, text: str, files: Mapping[str, list[str]]) -> Any:
+    """Return a citation of a file with the verdict on the sentence that it stands behind."""
+    extras = cited.get("extras", {})
+    texts, end = files.get(extras.get("file_id")), extras.get("file_index", extras.get("index"))
+    if not texts or end is None:
+        return cited
+    before = [one.words for one in sentences_of(text, []) if one.start < end]
+    place = Place(title=cited.get("title", ""), section=None, page=None, doc_id=extras["file_id"], url=None)
+    found = _annotation(1, [{**place, "quote": texts[0], "passages": texts}], before[-1:])
+    verdict = {name: found["extras"][name] for name in ("support", "contradicted", "verified")}
+    return {**cited, "cited_text": found["cited_text"], "extras": {**extras, **verdict}}
+
+
 def _annotation(number: int, sources: Sequence[CitedSource], claims: Sequence[str]) -> Annotation:
     """Return what the source of a number says to one of the claims, the one that it supports best."""
     if not 1 <= number <= len(sources):

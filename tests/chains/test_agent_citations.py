@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import wrap_model_call
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
@@ -390,3 +391,17 @@ def test_a_model_that_does_not_stream_shows_its_citations_at_once():
     [told] = asking.stream(ASKED, stream_mode="custom")
 
     assert [one["extras"]["verified"] for one in told["citations"]] == [True, True]
+
+
+def test_a_model_that_another_middleware_calls_again_shows_its_citations_again():
+    @wrap_model_call
+    def twice(request: Any, handler: Any) -> Any:
+        handler(request)
+        return handler(request)
+
+    calls = calling("ask_customs", "ask_desk")
+    asking = agent(calls, calls, BOTH, BOTH, middleware=[CitationMiddleware(), twice])
+    first, second = asking.stream(ASKED, stream_mode="custom")
+
+    assert first["citations"] == second["citations"]
+    assert len(first["citations"]) == 2
