@@ -39,11 +39,11 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ),
     (
         "date",
-        r"\bwhen\b|\b(?:what|which|latest) (?:year|date|day|month|time)\b|\bhow (?:often|fast|early|late)\b"
+        r"\bwhens?\b|\b(?:what|which|latest) (?:year|date|day|month|time)\b|\bhow (?:often|fast|early|late)\b"
         r"|\bdeadline\b",
     ),
-    ("who", r"\bwho(?:se|m)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b"),
-    ("where", r"\bwhere\b|\b(?:what|which) (?:country|city|place|state|town|part)\b"),
+    ("who", r"\bwho(?:se|m|s)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b"),
+    ("where", r"\bwheres?\b|\b(?:what|which) (?:country|city|place|state|town|part)\b"),
     ("definition", r"\b(?:defin\w+|means?|meaning|stands? for|acronym|abbreviation)\b"),
     ("verdict", r"^\W*(?:can|could|do|does|did|is|are|was|were|will|would|should|must|may|has|have)\b(?!['’])"),
     (

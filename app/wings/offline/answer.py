@@ -183,9 +183,8 @@ def _items(one: Candidate, evidence: Evidence) -> list[str]:
 def _cut(items: Sequence[str]) -> list[str]:
     """Return the first items that fit the answer, at least one, and how many more there are."""
     words = np.cumsum([len(item.split()) for item in items])
-    fitting = [item for item, count in zip(items, words, strict=True) if count <= MOST_WORDS][:LONGEST_LIST] or [
-        *items[:1]
-    ]
+    fitting = [item for item, count in zip(items, words, strict=True) if count <= MOST_WORDS] or [*items[:1]]
+    fitting = fitting[:LONGEST_LIST]
     return [*fitting, f"and {len(items) - len(fitting)} more"] if 1 < len(fitting) < len(items) else fitting
 
 

@@ -43,9 +43,7 @@ _RANKS: Final = re.compile(
 """Words that compare the rows of a table."""
 _TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
 # How much each feature tells of a statement before it is embedded.
-_FIRST_LOOK: Final = {
-    "near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5,
-}  # fmt: skip
+_FIRST_LOOK: Final = {"near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5}
 
 
 @dataclass(slots=True, eq=False)
@@ -110,19 +108,21 @@ class Evidence:
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
         self.weights = self._weigh(placed)
+        self._replaced: list[int] = []
         other_rows, ranges = self._compare_rows()
+        before = self._alone[:, self._replaced].max(axis=1, initial=0.0) >= 1.0
         figures = np.array([term.word[0].isdigit() for term in question.terms], dtype=bool)
         self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
         new = self._new_terms()
         self.contradicted = [
             is_other
-            or bool(fit < 0)
+            or bool(fit < 0 or is_before)
             or is_worked(one.statement, entries[one.entry].section)
             or self._is_of_another(one)
             or self._only_names(one.statement)
             or bool(new and one.strengths[new].max() < HEADER)  # It speaks of what was asked before: the other shift.
             or not self._stands_on(one)
-            for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
+            for one, is_other, fit, is_before in zip(self.statements, other_rows, ranges, before, strict=True)
         ]
         self.values = self._measure(numbers, scores, ranges)
         self.agreement = np.eye(len(self.statements))
@@ -302,7 +302,8 @@ class Evidence:
 
         It does by the words of the first cell that tell rows apart, where some row holds more of them; where first
         cells repeat, also by a whole other cell: "frozen goods in Northland" is no row of Northland that is not frozen.
-        Words that a follow-up replaces ("and the early one?") count no more, here and in all that is measured.
+        Words that a follow-up replaces ("and the early one?") count no more, here and in all that is measured, and
+        what says those of another row as well ("a set of shoes and harness") is left out.
         """
         weights, named = self.weights, np.array([term.carries or term.fixed for term in self.question.terms])
         keys = [f"{row.group} {row.cells[0].text}" for row in rows]
@@ -314,6 +315,7 @@ class Evidence:
         if (new := [row for row in self.question.fresh if tells[row]]) and is_exact[new].any():
             replaced = [row for row in np.flatnonzero(tells) if row not in new]
             tells[replaced], weights[replaced] = False, 0.0
+            self._replaced += [int(row) for row in replaced if is_exact[row]]
         telling = np.where(holds, held, 0.0).max(axis=0) * tells
         lacked = np.maximum(0.0, telling - alone) @ weights
         others = lacked > lacked.min(initial=np.inf) + 1e-6
@@ -339,9 +341,8 @@ class Evidence:
         if self.unnamed(self.statements[row]) > 0 or values["lacking"] >= 1:
             return UNNAMED
         one = self.statements[row]
-        is_compared = one.statement.kind == "row" and _RANKS.search(
-            asked.text
-        )  # One row does not show how others compare.
+        # One row does not show how others compare.
+        is_compared = one.statement.kind == "row" and _RANKS.search(asked.text)
         is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
         if is_compared or is_other_kind or (values["lacking"] > 0 and is_measured(asked.wants)):
             return LACKING

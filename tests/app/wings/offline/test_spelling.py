@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.wings.offline.question import corrected
+from app.wings.offline.question import corrected, read
 from app.wiring.models import word_similarity
 
 TEXTS = [
@@ -24,3 +24,9 @@ TEXTS = [
 )
 def test_mistyped_words_are_written_as_the_texts_write_them_and_no_others(question, right):
     assert corrected(question, TEXTS, word_similarity()) == right
+
+
+def test_words_of_short_messages_ask_for_nothing():
+    question = read("whats the price 4 adults pls, when do u close thx")
+    assert [term.word for term in question.terms] == ["price", "4", "adults", "close"]
+    assert "where" in read("wheres the lift").wants
