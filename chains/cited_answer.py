@@ -1,7 +1,6 @@
 """What `build_chain` returns, and what it refuses when it is built: parts of a chain that cannot work."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_origin
 
 from langchain_core.messages import BaseMessage
@@ -87,24 +86,16 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
 
 
-@dataclass(frozen=True)
-class CallHandlers:
-    """Makes the callback handlers of one call, as LangChain's `with_listeners` does.
+def call_handlers(stages: tuple[str, ...], timeout_s: float | None, clock: Clock, _: RunnableConfig) -> RunnableConfig:
+    """Return the callback handlers of one call as a config, as LangChain's `with_listeners` does.
 
     Args:
         stages: the stages whose times are taken.
         timeout_s: how long a call may take; None sets no limit.
         clock: tells the time.
     """
-
-    stages: tuple[str, ...]
-    timeout_s: float | None
-    clock: Clock
-
-    def __call__(self, config: RunnableConfig) -> RunnableConfig:
-        """Return the handlers as a config of their own."""
-        limit = [] if self.timeout_s is None else [Deadline(self.timeout_s, self.clock)]
-        return {"callbacks": [CallRecord(self.stages), *limit]}
+    limit = [] if timeout_s is None else [Deadline(timeout_s, clock)]
+    return {"callbacks": [CallRecord(stages), *limit]}
 
 
 class CitedAnswer(RunnableBinding[Question, Answer]):  # type: ignore[no-redef]  # Its field is called kwargs.

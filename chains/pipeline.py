@@ -1,13 +1,14 @@
 """Compose the stages into one chain: a question goes in, a cited and scored answer comes out."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig, RunnablePassthrough, RunnableSequence
 
 from chains.citations import CiteSources
-from chains.cited_answer import CallHandlers, CitedAnswer, check_model, check_retriever, check_stages, output_of
+from chains.cited_answer import CitedAnswer, call_handlers, check_model, check_retriever, check_stages, output_of
 from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
@@ -126,8 +127,9 @@ def build_chain(
         clock=timer,
         native_citations=native_citations,
     )
-    filters = [safety.output_check] if safety else []
-    answer: Runnable[Any, Any] = Rewrite(ask, cite, filters=filters, prompted=safety.fenced if safety else None)
+    answer: Runnable[Any, Any] = Rewrite(ask, cite)
+    if safety:
+        answer = Rewrite(ask, cite, check=safety.output_check, prompted=safety.fenced)
 
     steps = [
         stage("reformulation", RunnablePassthrough.assign(search_query=query), unpack=not is_text),
@@ -159,7 +161,7 @@ def build_chain(
     more = [field for one in own.values() for field in one.mapper.steps__ if field not in Scored.__annotations__]
     return CitedAnswer(
         bound=RunnableSequence(*steps, AnswerOutput(more, passages_first=passages_first), name="cited_answer"),
-        config_factories=[CallHandlers(timed, timeout_s, timer)],
+        config_factories=[partial(call_handlers, timed, timeout_s, timer)],
         custom_input_type=Question,
         custom_output_type=Answer,
     )

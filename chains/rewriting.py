@@ -53,10 +53,6 @@ class Citing(Protocol):
         """Return what checks the text of a stream; None where words are shown as they come."""
 
 
-def _as_it_is(state: Contextualised) -> Contextualised:
-    return state
-
-
 class Rewrite(Runnable[Contextualised, Record]):
     """Add the message of `answer`, and its text with final markers.
 
@@ -66,7 +62,7 @@ class Rewrite(Runnable[Contextualised, Record]):
     Args:
         answer: makes the message of a state with its context.
         citing: makes the markers of the text final, and may check a stream.
-        filters: each makes a filter for the message of a state; they apply in this order, before the markers.
+        check: makes what filters the message of a state, before the markers.
         prompted: returns the state that `answer` gets; by default the state itself.
     """
 
@@ -75,13 +71,13 @@ class Rewrite(Runnable[Contextualised, Record]):
         answer: Runnable[Contextualised, BaseMessage],
         citing: Citing,
         *,
-        filters: Sequence[Callable[[Contextualised], MessageFilter]] = (),
+        check: Callable[[Contextualised], MessageFilter] | None = None,
         prompted: Callable[[Contextualised], Contextualised] | None = None,
     ) -> None:
         self._answer = answer
         self._citing = citing
-        self._filters = tuple(filters)
-        self._prompted = prompted or _as_it_is  # No lambda: a chain can be pickled.
+        self._check = check
+        self._prompt = prompted
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
@@ -120,14 +116,17 @@ class Rewrite(Runnable[Contextualised, Record]):
     def _text(self, state: Contextualised, *, streamed: bool = False) -> "_Text":
         markers = self._citing.markers(state["context"]["passages"])
         gate = self._citing.gate(markers, state) if streamed else None
-        return _Text([make(state) for make in self._filters], markers, gate)
+        return _Text(self._check(state) if self._check else None, markers, gate)
+
+    def _prompted(self, state: Contextualised) -> Contextualised:
+        return self._prompt(state) if self._prompt else state
 
 
 class _Text:
     """The words of one message on their way to the reader."""
 
-    def __init__(self, filters: Sequence[MessageFilter], markers: TextFilter, gate: TextGate | None) -> None:
-        self._filters = filters
+    def __init__(self, check: MessageFilter | None, markers: TextFilter, gate: TextGate | None) -> None:
+        self._check = check
         self._markers = markers
         self._gate = gate
         self._pieces: list[BaseMessage] = []
@@ -135,17 +134,11 @@ class _Text:
 
     def feed(self, piece: BaseMessage) -> Iterator[Record]:
         self._pieces.append(piece)
-        words = str(piece.text)
-        for one in self._filters:
-            words = one.feed(words)
-        yield from self._shown(words)
+        yield from self._shown(self._check.feed(str(piece.text)) if self._check else str(piece.text))
 
     def flush(self) -> Iterator[Record]:
         """Yield the rest, once the message has ended: an `answer` in any case, and the message."""
-        rest = ""
-        for one in self._filters:
-            rest = one.feed(rest) + one.flush()
-        yield from self._shown(rest)
+        yield from self._shown(self._check.flush() if self._check else "")
         words = self._markers.flush()
         yield {"answer": "" if self._gate else words}
         if self._gate:
@@ -161,8 +154,8 @@ class _Text:
     def _message(self) -> AIMessage:
         """Return the message with the words that passed the filters."""
         message = joined(self._pieces)
-        findings: Record = reduce(dict.__or__, (one.findings() for one in self._filters), {})
-        shown = AIMessage("".join(self._words), id=message.id, response_metadata=message.response_metadata | findings)
+        metadata = message.response_metadata | (self._check.findings() if self._check else {})
+        shown = AIMessage("".join(self._words), id=message.id, response_metadata=metadata)
         # A copy is not validated: LangChain's own cache of models makes a usage without tokens.
         return shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})
 

@@ -13,7 +13,7 @@ import chains
 import prompts
 from app.wiring import Service
 from app.wiring.llm import first_model
-from chains.citations.verification import LEAST_SUPPORT
+from chains.citations.support import LEAST_SUPPORT
 from examples import services
 
 SEARCHES = 2

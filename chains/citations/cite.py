@@ -34,10 +34,9 @@ from chains.citations.references import (
     reference_to,
 )
 from chains.citations.sources import cited_sources, related_documents, sources_of
+from chains.citations.support import LEAST_SUPPORT, Support
 from chains.citations.titles import Reference
 from chains.citations.verification import (
-    LEAST_SUPPORT,
-    Verified,
     attribute,
     leading,
     turns_in_circles,
@@ -299,7 +298,7 @@ def _is_supported(citation: Citation) -> bool:
     return citation["matched"] and citation["support"] >= LEAST_SUPPORT
 
 
-def _citation(raw: str, start: int, verified: Verified, reference: Reference) -> Citation:
+def _citation(raw: str, start: int, verified: Support, reference: Reference) -> Citation:
     passage = verified.passage
     metadata = passage["metadata"] if passage else {}
     matched = passage is not None and not verified.contradicted
@@ -317,7 +316,7 @@ def _citation(raw: str, start: int, verified: Verified, reference: Reference) ->
         start=start,
         end=start + len(raw),
         quote=verified.quote,
-        support=verified.support,
+        support=verified.score,
         attributed=False,
         contradicted=verified.contradicted,
     )

@@ -19,12 +19,17 @@ from chains.citations.cited_sentences import LONGEST_SENTENCE
 from chains.citations.clashes import CLASH_FACTORS, find_clash, is_negation
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence
 from chains.ports import WordSimilarity
+from chains.state import Passage
 from chains.text.letters import letters
 from chains.text.sentences import MARKER
 from chains.text.statements import Statement
 from chains.text.tokens import Token, fold, tokens
 
 Matrix = NDArray[np.float32]
+
+# `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
+LEAST_SUPPORT: Final = 0.6
+"""From this support on, a passage says what a sentence says."""
 
 NEIGHBOUR: Final = 0.9  # What a word is worth one sentence away; 0.81 two away, and so on.
 SOFT_FLOOR: Final = 0.3  # Cosines of word vectors below this are chance.
@@ -41,13 +46,19 @@ HALF: Final = 0.5  # Of a sentence that is not found by half nothing more is tak
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How well the evidence supports a sentence, 0-1, and the quote that does: `evidence.text[start:end]`."""
+    """How well a passage supports a sentence, 0-1, and the quote that does: its `content[start:end]`."""
 
     score: float
     quote: str
     start: int
     end: int
     contradicted: bool
+    passage: Passage | None = None
+
+    @property
+    def supported(self) -> bool:
+        """Return whether the passage says what the sentence says."""
+        return self.score >= LEAST_SUPPORT and not self.contradicted
 
 
 NONE: Final = Support(0.0, "", 0, 0, contradicted=False)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
@@ -10,15 +10,11 @@ from chains.citations.cited_sentences import Sentence
 from chains.citations.clashes import figures_of, is_negation
 from chains.citations.decline import says_nothing_found
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence, evidence_of
-from chains.citations.support import Support, ceiling, match, support
+from chains.citations.support import LEAST_SUPPORT, NONE, Support, ceiling, match, support
 from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.tokens import Token, tokens
 from chains.text.words import plain_words
-
-# `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
-LEAST_SUPPORT: Final = 0.6
-"""From this support on, a passage says what a sentence says."""
 
 FEWEST_WORDS: Final = 4  # A shorter statement is read with the question.
 NEAR_THE_QUESTION: Final = 0.35  # The support that question and short statement need together.
@@ -29,43 +25,26 @@ NEAR: Final = 0.6  # The cosine from which another word stands for a word of the
 COMPARED_AGAIN: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """The passage that supports a sentence, the words that do, and how well (0-1)."""
-
-    passage: Passage | None
-    quote: str = ""
-    support: float = 0.0
-    contradicted: bool = False
-
-    @property
-    def supported(self) -> bool:
-        """Return whether the passage says what the sentence says."""
-        return self.support >= LEAST_SUPPORT and not self.contradicted
-
-
 def verify(
     sentences: Sequence[str],
     passages: Sequence[Passage],
     similarity: WordSimilarity | None,
     asked: Asked = NOTHING_ASKED,
-) -> Verified:
-    """Return the passage that supports one of the sentences best; the first passage where none does.
+) -> Support:
+    """Return how the passage that supports one of the sentences best does; the first passage where none does.
 
     All pairs are compared by shared stems, and the best few again with word vectors, which cost more.
     """
     pairs = list(product(passages, sentences))
-    scored = [(_support(sentence, passage, None, asked), passage, sentence) for passage, sentence in pairs]
+    scored = [_support(sentence, passage, None, asked) for passage, sentence in pairs]
     if similarity is not None:
-        scored.sort(key=lambda entry: -entry[0].score)
-        scored = [
-            (_support(sentence, passage, similarity, asked), passage, sentence)
-            for _, passage, sentence in scored[:COMPARED_AGAIN]
-        ]
-    best = Verified(passages[0] if passages else None)
-    for found, passage, _ in scored:
-        if found.score > best.support or (found.contradicted and not best.support):
-            best = Verified(passage, found.quote, found.score, found.contradicted)
+        best_first = sorted(range(len(pairs)), key=lambda place: -scored[place].score)
+        pairs = [pairs[place] for place in best_first[:COMPARED_AGAIN]]
+        scored = [_support(sentence, passage, similarity, asked) for passage, sentence in pairs]
+    best = replace(NONE, passage=passages[0] if passages else None)
+    for found, (passage, _) in zip(scored, pairs, strict=True):
+        if found.score > best.score or (found.contradicted and not best.score):
+            best = replace(found, passage=passage)
     return best
 
 
@@ -187,7 +166,7 @@ def turns_in_circles(answer: str) -> bool:
 
 def attribute(
     sentences: Sequence[Sentence], shown: Sequence[Passage], asked: Asked = NOTHING_ASKED
-) -> Iterator[tuple[Sentence, Verified]]:
+) -> Iterator[tuple[Sentence, Support]]:
     """Yield the sentences that a shown passage supports well by its own words, each with that passage.
 
     A number alone, such as a table's cell, is read as an answer only where it is the whole answer: any passage with a

@@ -150,7 +150,7 @@ def _annotation(number: int, sources: Sequence[CitedSource], claims: Sequence[st
     source = sources[number - 1]
     passages = [Passage(content=text, metadata={"title": source["title"]}, score=None) for text in source["passages"]]
     found = verify(claims, passages, None)
-    checked = {"support": found.support, "contradicted": found.contradicted, "verified": found.supported}
+    checked = {"support": found.score, "contradicted": found.contradicted, "verified": found.supported}
     return annotation(source, found.quote or source["quote"], {"number": number, **checked})
 
 

@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError
 
-from chains.citations.verification import LEAST_SUPPORT
+from chains.citations.support import LEAST_SUPPORT
 from chains.documents.audience import Audience, called_for
 from chains.documents.naming import (
     cited_by_number,

@@ -6,7 +6,7 @@ from langchain_core.documents import Document
 from chains import process_citations
 from chains.citations.cited_sentences import clauses_of, sentences_of
 from chains.citations.markers import find_markers
-from chains.citations.verification import LEAST_SUPPORT
+from chains.citations.support import LEAST_SUPPORT
 from tests.chains.gst import Shelf, gst_chain
 from tests.streams import merged
 

@@ -3,8 +3,7 @@
 import pytest
 
 from chains.citations.evidence import evidence_of, prepare
-from chains.citations.support import support
-from chains.citations.verification import LEAST_SUPPORT
+from chains.citations.support import LEAST_SUPPORT, support
 from chains.state import Passage
 
 PASSAGE = "Free time is 5 days for import containers. After that, demurrage is charged per day and container."

@@ -3,8 +3,7 @@
 import pytest
 
 from chains.citations.evidence import prepare
-from chains.citations.support import support
-from chains.citations.verification import LEAST_SUPPORT
+from chains.citations.support import LEAST_SUPPORT, support
 
 PASSAGE = """Face creams may be shipped by air. Used machinery is not allowed into the free zone.
 Bookings must be made no later than 7 days before departure. Smoking is prohibited in the warehouse of the desk.
