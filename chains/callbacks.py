@@ -154,11 +154,7 @@ def left_s(callbacks: Any) -> float:
 
 
 def check_time(callbacks: Any) -> float:
-    """Return the seconds that are left.
-
-    Raises:
-        DeadlineError: the time is over.
-    """
+    """Return the seconds that are left; DeadlineError where the time is over."""
     left = left_s(callbacks)
     if left <= 0:
         raise DeadlineError(OVERDUE)

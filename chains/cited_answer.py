@@ -18,11 +18,7 @@ from chains.state import Answer, Question
 
 
 def check_model(model: object) -> None:
-    """Check that a model answers with messages.
-
-    Raises:
-        ConfigurationError: it does not.
-    """
+    """Raise ConfigurationError for a model that does not answer with messages."""
     if isinstance(model, str):
         msg = f"model={model!r} is a name; pass a chat model, such as langchain's init_chat_model({model!r})"
         raise ConfigurationError(msg)
@@ -40,11 +36,7 @@ def check_model(model: object) -> None:
 
 
 def check_retriever(retriever: object) -> None:
-    """Check that something can be asked for documents.
-
-    Raises:
-        ConfigurationError: it cannot.
-    """
+    """Raise ConfigurationError for what cannot be asked for documents."""
     if isinstance(retriever, VectorStore):
         msg = f"retriever is a vector store, {type(retriever).__name__}; pass its as_retriever()"
         raise ConfigurationError(msg)
@@ -54,10 +46,9 @@ def check_retriever(retriever: object) -> None:
 
 
 def check_stages(stages: Mapping[str, object], names: Sequence[str]) -> None:
-    """Check that stages of one's own add fields to the state, each behind a stage with one of the names.
+    """Raise ConfigurationError unless stages of one's own add fields, each behind a stage with one of the names.
 
-    Raises:
-        ConfigurationError: one does not, or sets the words that stage 4 reads in the model's message.
+    None may set the words that stage 4 reads in the model's message.
     """
     for place, own in stages.items():
         if place not in names:
@@ -109,11 +100,7 @@ class CitedAnswer(RunnableBinding[Question, Answer]):  # type: ignore[no-redef] 
         description: str | None = None,
         arg_types: dict[str, type] | None = None,
     ) -> BaseTool:
-        """Return `chains.as_tool` of the chain.
-
-        Raises:
-            ConfigurationError: a schema is given; the tool has its own.
-        """
+        """Return `chains.as_tool` of the chain; ConfigurationError for a schema, since the tool has its own."""
         if args_schema or arg_types:
             msg = "the tool has a schema of its own: question and history; leave args_schema and arg_types out"
             raise ConfigurationError(msg)

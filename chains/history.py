@@ -65,10 +65,9 @@ class HistoryWindow:
     tokens: TokenCounter = field(default_factory=FourCharacters)
 
     def turns(self, history: Sequence[Any] | None) -> list[Turn]:
-        """Return the turns, oldest first; they begin with a user's, and older answers have lost their markers.
+        """Return the turns, oldest first, as `turns_of` reads them; they begin with a user's.
 
-        Raises:
-            QuestionError: an entry is not a message, or its role is unknown.
+        Older answers have lost their markers.
         """
         kept: list[Turn] = []
         left = self.max_tokens

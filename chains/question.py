@@ -18,11 +18,7 @@ _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str:
-    """Return the question without surrounding blanks.
-
-    Raises:
-        QuestionError: it is no string, blank, longer than `most` characters, or no text.
-    """
+    """Return the question without blanks around it; QuestionError if it is blank, longer than `most`, or no text."""
     if not isinstance(question, str):
         msg = "Query parameter is required and must be a string"
         raise QuestionError(msg)
@@ -45,22 +41,14 @@ def question_with(text: str, **options: Any) -> Question:
 
 
 def check_fields(given: Iterable[str], known: Collection[str], of: str) -> None:
-    """Check the names of keyword arguments; most callers of a wrong one mean one of `known`.
-
-    Raises:
-        ConfigurationError: one is unknown; the message lists those there are.
-    """
+    """Raise ConfigurationError for a keyword that is not `known`; most callers of a wrong one mean one of them."""
     if unknown := sorted(set(given) - set(known)):
         msg = f"{unknown[0]!r} is no field of {of}; it has {', '.join(known)}"
         raise ConfigurationError(msg)
 
 
 def check_limits(top_k: object, threshold: object) -> None:
-    """Check a question's own limits; None is none.
-
-    Raises:
-        QuestionError: `top_k` is no whole number from 0, or `threshold` no number from 0 to 1.
-    """
+    """Raise QuestionError unless `top_k` is a whole number from 0, and `threshold` one from 0 to 1; None is none."""
     if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 0):
         msg = f"top_k must be a whole number of at least 0, not {top_k!r}"
         raise QuestionError(msg)
@@ -72,11 +60,7 @@ def check_limits(top_k: object, threshold: object) -> None:
 
 
 def question_of(state: Question) -> str:
-    """Return the question without surrounding blanks.
-
-    Raises:
-        QuestionError: there is none, or it is not fit to be asked (`check_question`).
-    """
+    """Return the question without blanks around it; QuestionError where there is none that `check_question` takes."""
     if "question" not in state:
         msg = f"Query parameter is required: pass {{'question': '...'}}, not {{{', '.join(map(repr, state))}}}"
         raise QuestionError(msg)
@@ -96,11 +80,7 @@ def is_readable(state: Searching) -> bool:
 
 
 def query_of(state: Searching) -> str:
-    """Return the search query: the reformulated one, or the question itself.
-
-    Raises:
-        QuestionError: it is empty, too long, or no text.
-    """
+    """Return the search query, the reformulated one or the question itself, as `check_question` takes it."""
     query = state.get("search_query")
     return check_question(query) if query else question_of(state)
 

@@ -18,11 +18,7 @@ _BINARY = re.compile(rb"\0{4}|[\x00-\x06\x0e-\x1a]{2}")
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """Open a regular file.
-
-    Raises:
-        IngestionError: it is not a regular file, or the system does not hand it out.
-    """
+    """Open a regular file; IngestionError where it is none, or the system does not hand it out."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             msg = "it is not a regular file"
@@ -34,11 +30,7 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file of bounded size.
-
-    Raises:
-        IngestionError: the file cannot be read, or is larger than `MAX_BYTES`.
-    """
+    """Read a file; IngestionError where it cannot be read, or is larger than `MAX_BYTES`."""
     with open_file(path) as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
@@ -48,11 +40,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Read a file of UTF-8 text; line ends are read as line feeds.
-
-    Raises:
-        IngestionError: the file cannot be read, is too large, or is not UTF-8 text.
-    """
+    """Read a file as `read_bytes`; IngestionError where it is no UTF-8 text. Line ends become line feeds."""
     try:
         return _checked(read_bytes(path).decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -62,10 +50,7 @@ def read_text(path: Path) -> str:
 def read_any_text(path: Path) -> tuple[str, tuple[str, ...]]:
     """Read a file of text in any encoding, and the warning which one it was taken for where that is not UTF-8.
 
-    Line ends are read as line feeds.
-
-    Raises:
-        IngestionError: the file cannot be read, is too large, or is no text.
+    Line ends are read as line feeds. IngestionError where it cannot be read, is too large, or is no text.
     """
     content = read_bytes(path)
     for mark, letters in zip(_UTF_16, (content[1::2], content[::2]), strict=True):

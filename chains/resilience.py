@@ -113,8 +113,7 @@ class CircuitBreaker:
     def guard(self) -> Iterator[None]:
         """Call the service in the body and record the outcome; a body that is cancelled is not counted.
 
-        Raises:
-            WaypointError: the `open_error`; the service is not called for now.
+        Raises the `open_error` where the service is not called for now.
         """
         on_trial = self._admit()
         try:

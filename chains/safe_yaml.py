@@ -43,8 +43,7 @@ def read_values(text: str, *, most_values: int = MOST_VALUES, object_pairs_hook:
 def read_nodes(text: str, *, most_values: int = MOST_VALUES) -> Node | None:
     """Return the root of a text, whose nodes know their lines; None where there is nothing.
 
-    Raises:
-        YamlError: it is not valid, or too large.
+    Raises YamlError where it is not valid, or too large.
     """
     if len(text) > MOST_CHARACTERS:
         msg = f"is longer than {MOST_CHARACTERS:,} characters"

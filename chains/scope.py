@@ -54,11 +54,7 @@ class ScopeFile:
 
 
 def load_scope(path: Path) -> ScopeFile:
-    """Read a scope file.
-
-    Raises:
-        ConfigurationError: it cannot be read, or something in it does not fit; the message names the line.
-    """
+    """Read a scope file; ConfigurationError, with the line, where it cannot be read or something does not fit."""
     try:
         return parse_scope(read_text(path), str(path))
     except IngestionError as error:
@@ -67,11 +63,7 @@ def load_scope(path: Path) -> ScopeFile:
 
 
 def parse_scope(text: str, name: str) -> ScopeFile:
-    """Read the text of a scope file; messages call it by its name.
-
-    Raises:
-        ConfigurationError: something in it does not fit; the message names the line.
-    """
+    """Read the text of a scope file as `load_scope` does; messages call it by its name."""
     return _Reader(text, name).read()
 
 
@@ -211,9 +203,6 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
         """Return the redirect of a question that is not answered from documents.
 
         One that is blocked is not read; one that is not English cannot be: the examples are.
-
-        Raises:
-            QuestionError: the question is empty, too long, or no text.
         """
         return self._redirect(input, [self._embeddings.embed_query(text) for text in _judged(input)])
 

@@ -67,11 +67,7 @@ class WithConversations(Around):
         return _without_session(question)
 
     async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
-        """Yield the parts of the answer.
-
-        Raises:
-            SessionError: the conversation cannot be read at the moment.
-        """
+        """Yield the parts of the answer; SessionError where the conversation cannot be read at the moment."""
         parts = []
         async for part in call.aask(await self._continued(call.question, call.config)):
             parts.append(part)

@@ -25,8 +25,7 @@ class SingleFlight(Generic[Part]):
     def join(self, key: str, source: Callable[[], AsyncGenerator[Part]]) -> Iterator[tuple[AsyncIterator[Part], bool]]:
         """Give the parts of the call that computes `key`, and whether it is new: then `source` computes it.
 
-        Raises:
-            WaypointError: when the parts are read, if the call was cancelled; any error of `source` itself.
+        Reading the parts of a call that was cancelled raises WaypointError; else any error of `source` itself.
         """
         place = (asyncio.get_running_loop(), key)
         call = self._calls.get(place)

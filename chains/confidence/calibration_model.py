@@ -93,11 +93,7 @@ def read_model(text: str, name: str, known: Mapping[str, object]) -> Calibration
 
 
 def load_model(path: Path | None, known: Mapping[str, object]) -> CalibrationModel:
-    """Return the model in a file; by default the packaged one.
-
-    Raises:
-        ConfigurationError: the file cannot be read, or is no such model.
-    """
+    """Return the model in a file, by default the packaged one; ConfigurationError where it is none."""
     if path is None:
         return read_model(files(__package__).joinpath("calibrated.json").read_text("utf-8"), "packaged", known)
     try:

@@ -90,8 +90,7 @@ def _of_part(part: int, state: Cited) -> Cited:
 class Thresholds:
     """The least score, 0-1, of each level but `very_low`; infinite for a high level that is never given.
 
-    Raises:
-        ConfigurationError: they are not in order, or not between 0 and 1.
+    Raises ConfigurationError where they are not in order, or not between 0 and 1.
     """
 
     low: float = 0.4

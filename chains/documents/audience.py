@@ -87,8 +87,7 @@ _RUNTIME = "__pregel_runtime"
 def configurable_of(config: RunnableConfig | None) -> Mapping[str, Any]:
     """Return the config's `configurable` with the filters of the context that an agent or a graph was run with.
 
-    Raises:
-        ConfigurationError: the context has no fields, or names another filter than `configurable`.
+    Raises ConfigurationError for a context without fields, or with another filter than `configurable`.
     """
     configurable = ensure_config(config).get("configurable") or {}
     context = getattr(configurable.get(_RUNTIME), "context", None)
@@ -110,10 +109,7 @@ def audience_in(config: RunnableConfig | None) -> Audience:
     """Return the `audience` in the config's `configurable`, or a graph's context: which documents the call may see.
 
     The default is the caller's (`caller_audience`). LangServe's clients cannot set it: no `configurable` key is open
-    to them.
-
-    Raises:
-        ConfigurationError: there is no such audience.
+    to them. ConfigurationError where there is no such audience.
     """
     audience: Audience = configurable_of(config).get("audience", _CALLER.get())
     if audience not in get_args(Audience):

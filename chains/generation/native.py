@@ -56,8 +56,7 @@ _FORMS: dict[str, MakeBlock] = {
 def citable(model: Any) -> MakeBlock:
     """Return what makes the documents that a model cites by itself.
 
-    Raises:
-        ConfigurationError: its provider cites nothing that stands in a prompt.
+    Raises ConfigurationError where its provider cites nothing that stands in a prompt.
     """
     chat_model = model
     while chat_model is not None and not isinstance(chat_model, BaseChatModel):

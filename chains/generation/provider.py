@@ -55,11 +55,7 @@ class Request:
         return max(self.max_tokens, self.options.get("max_tokens") or 0)
 
     def require_time_s(self) -> float:
-        """Return the seconds until the call's deadline.
-
-        Raises:
-            LLMTimeoutError: the deadline has passed.
-        """
+        """Return the seconds until the call's deadline; LLMTimeoutError where it has passed."""
         if (left := self.left_s()) <= 0:
             msg = "the time for the question was used up before the language model answered; ask again"
             raise LLMTimeoutError(msg)

@@ -68,8 +68,7 @@ class Reformulate(Runnable[Question, Reformulated]):
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the search query, and the redirect of what is not searched for.
 
-        Raises:
-            QuestionError: the question is empty, too long or no text; or the history cannot be read.
+        Raises QuestionError where the question or the history cannot be read.
         """
         question, turns, found = self._by_rule(input, config)
         if self._is_foreign and not _is_redirected(input, found) and self._is_foreign(question, config):
@@ -138,11 +137,7 @@ class Reformulate(Runnable[Question, Reformulated]):
 
 
 def verbatim(state: Question) -> Reformulated:
-    """Search for the question as it is.
-
-    Raises:
-        QuestionError: the question is empty, too long or no text; or the history cannot be read.
-    """
+    """Search for the question as it is; QuestionError where it or the history cannot be read."""
     turns_of(state.get("history"))
     return Reformulated(search_query=question_of(state), scope=None)
 

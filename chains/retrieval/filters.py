@@ -71,11 +71,7 @@ class Condition:
 
 
 def conditions_of(given: object) -> tuple[Condition, ...]:
-    """Return the conditions that a caller's filters state; none for None.
-
-    Raises:
-        QuestionError: they are not written as above.
-    """
+    """Return the conditions that a caller's filters state; QuestionError where they are not written as above."""
     if given is None:
         return ()
     if not isinstance(given, Mapping) or len(given) > MOST_FIELDS:
@@ -143,11 +139,9 @@ class Filters:
 
 
 def filters_of(config: RunnableConfig | None, asked: object = None) -> Filters:
-    """Return the filters in the config's `configurable`, and those `asked` with a question.
+    """Return the filters in the config's `configurable`, and those `asked` for, as `conditions_of` reads them.
 
-    Raises:
-        ConfigurationError: the audience is unknown, or a category or jurisdiction is not text.
-        QuestionError: what is asked for is not written as above.
+    Raises ConfigurationError where the audience is unknown, or a category or jurisdiction is not text.
     """
     given = configurable_of(config)
     audience, category, jurisdiction = audience_in(config), _text(given, "category"), _text(given, "jurisdiction")
@@ -195,11 +189,7 @@ class FieldIndex:
         return sorted({name for metadata in seen for name in metadata} - _OF_A_PASSAGE)
 
     def ids(self, filters: Filters) -> list[str]:
-        """Return the ids of the passages that the filters leave.
-
-        Raises:
-            QuestionError: the documents have no such field.
-        """
+        """Return the ids of the passages that the filters leave; QuestionError for a field that no document has."""
         check_known(filters.conditions, self.fields(filters))
         allowed = [document for document, metadata in self._metadata.items() if filters.allow(metadata)]
         return [id_ for document in allowed for id_ in self._documents.chunks_of(document)]

@@ -69,11 +69,7 @@ def standard_metadata(document: Document, names: Mapping[str, str]) -> dict[str,
 
 
 def check_names(names: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the names.
-
-    Raises:
-        ConfigurationError: one of them is none of ours.
-    """
+    """Return the names; ConfigurationError where one of them is none of ours."""
     if unknown := sorted(set(names) - OURS):
         msg = f"metadata names {unknown[0]!r}, which nothing reads; choose from {', '.join(sorted(OURS))}"
         raise ConfigurationError(msg)

@@ -124,11 +124,9 @@ class CheckQuestion:
     block_pii: bool = False
 
     def __call__(self, state: Question) -> SafetyVerdict:
-        """Return the verdict.
+        """Return the verdict; QuestionError where the question is empty, too long, or no text.
 
-        Raises:
-            QuestionError: the question is empty, too long, or no text.
-            SafetyCheckError: the detector of attacks failed: nothing unchecked is searched for.
+        Raises SafetyCheckError where the detector of attacks failed: nothing unchecked is searched for.
         """
         question = question_of(state)
         redacted = list(state.get("redacted") or [])
@@ -150,8 +148,7 @@ class CheckQuestion:
     def history(self, state: Question) -> Any:
         """Return the conversation without turns that would be blocked as questions, whoever is said to have said them.
 
-        Raises:
-            QuestionError: the history cannot be read.
+        Raises QuestionError where the history cannot be read.
         """
         history = state.get("history")
         if self.risk is None or not history:
