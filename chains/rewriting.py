@@ -1,6 +1,7 @@
 """Rewrite an answer as it comes: filters take out what no reader may see, and make its markers final."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any, Protocol
@@ -53,6 +54,7 @@ class Citing(Protocol):
         """Return what checks the text of a stream; None where words are shown as they come."""
 
 
+@dataclass(eq=False, repr=False)
 class Rewrite(Runnable[Contextualised, Record]):
     """Add the message of `answer`, and its text with final markers.
 
@@ -66,36 +68,28 @@ class Rewrite(Runnable[Contextualised, Record]):
         prompted: returns the state that `answer` gets; by default the state itself.
     """
 
-    def __init__(
-        self,
-        answer: Runnable[Contextualised, BaseMessage],
-        citing: Citing,
-        *,
-        check: Callable[[Contextualised], MessageFilter] | None = None,
-        prompted: Callable[[Contextualised], Contextualised] | None = None,
-    ) -> None:
-        self._answer = answer
-        self._citing = citing
-        self._check = check
-        self._prompt = prompted
+    answer: Runnable[Contextualised, BaseMessage]
+    citing: Citing
+    check: Callable[[Contextualised], MessageFilter] | None = None
+    prompted: Callable[[Contextualised], Contextualised] | None = None
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        return self._answer.config_specs
+        return self.answer.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        return self._answer.get_graph(config)
+        return self.answer.get_graph(config)
 
     def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Record:
-        return self._whole(input, self._answer.invoke(self._prompted(input), config))
+        return self._whole(input, self.answer.invoke(self._prompt(input), config))
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Record:
-        return self._whole(input, await self._answer.ainvoke(self._prompted(input), config))
+        return self._whole(input, await self.answer.ainvoke(self._prompt(input), config))
 
     def stream(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Record]:
         """Yield the text as it comes, or as its sentences are checked, and then the message."""
         text = self._text(input, streamed=True)
-        for piece in self._answer.stream(self._prompted(input), config):
+        for piece in self.answer.stream(self._prompt(input), config):
             yield from text.feed(piece)
         yield from text.flush()
 
@@ -103,7 +97,7 @@ class Rewrite(Runnable[Contextualised, Record]):
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Record]:
         text = self._text(input, streamed=True)
-        async for piece in self._answer.astream(self._prompted(input), config):
+        async for piece in self.answer.astream(self._prompt(input), config):
             for record in text.feed(piece):
                 yield record
         for record in text.flush():
@@ -114,47 +108,49 @@ class Rewrite(Runnable[Contextualised, Record]):
         return reduce(add, map(AddableDict, [*text.feed(message), *text.flush()]))
 
     def _text(self, state: Contextualised, *, streamed: bool = False) -> "_Text":
-        markers = self._citing.markers(state["context"]["passages"])
-        gate = self._citing.gate(markers, state) if streamed else None
-        return _Text(self._check(state) if self._check else None, markers, gate)
+        markers = self.citing.markers(state["context"]["passages"])
+        gate = self.citing.gate(markers, state) if streamed else None
+        return _Text(self.check(state) if self.check else None, markers, gate)
 
-    def _prompted(self, state: Contextualised) -> Contextualised:
-        return self._prompt(state) if self._prompt else state
+    def _prompt(self, state: Contextualised) -> Contextualised:
+        return self.prompted(state) if self.prompted else state
 
 
+@dataclass
 class _Text:
     """The words of one message on their way to the reader."""
 
-    def __init__(self, check: MessageFilter | None, markers: TextFilter, gate: TextGate | None) -> None:
-        self._check = check
-        self._markers = markers
-        self._gate = gate
+    check: MessageFilter | None
+    markers: TextFilter
+    gate: TextGate | None
+
+    def __post_init__(self) -> None:
         self._pieces: list[BaseMessage] = []
         self._words: list[str] = []
 
     def feed(self, piece: BaseMessage) -> Iterator[Record]:
         self._pieces.append(piece)
-        yield from self._shown(self._check.feed(str(piece.text)) if self._check else str(piece.text))
+        yield from self._shown(self.check.feed(str(piece.text)) if self.check else str(piece.text))
 
     def flush(self) -> Iterator[Record]:
         """Yield the rest, once the message has ended: an `answer` in any case, and the message."""
-        yield from self._shown(self._check.flush() if self._check else "")
-        words = self._markers.flush()
-        yield {"answer": "" if self._gate else words}
-        if self._gate:
-            yield from self._gate.feed(words)
-            yield from self._gate.flush()
+        yield from self._shown(self.check.flush() if self.check else "")
+        words = self.markers.flush()
+        yield {"answer": "" if self.gate else words}
+        if self.gate:
+            yield from self.gate.feed(words)
+            yield from self.gate.flush()
         yield {"message": self._message()}
 
     def _shown(self, words: str) -> Iterator[Record]:
         self._words.append(words)
-        if shown := self._markers.feed(words):
-            yield from self._gate.feed(shown) if self._gate else [{"answer": shown}]
+        if shown := self.markers.feed(words):
+            yield from self.gate.feed(shown) if self.gate else [{"answer": shown}]
 
     def _message(self) -> AIMessage:
         """Return the message with the words that passed the filters."""
         message = joined(self._pieces)
-        metadata = message.response_metadata | (self._check.findings() if self._check else {})
+        metadata = message.response_metadata | (self.check.findings() if self.check else {})
         shown = AIMessage("".join(self._words), id=message.id, response_metadata=metadata)
         # A copy is not validated: LangChain's own cache of models makes a usage without tokens.
         return shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})

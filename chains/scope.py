@@ -67,12 +67,12 @@ def parse_scope(text: str, name: str) -> ScopeFile:
     return _Reader(text, name).read()
 
 
+@dataclass
 class _Reader:
     """Read one file node by node, because plain values have no line numbers."""
 
-    def __init__(self, text: str, name: str) -> None:
-        self._text_of_file = text
-        self._name = name
+    text: str
+    name: str
 
     def read(self) -> ScopeFile:
         root = self._compose()
@@ -88,7 +88,7 @@ class _Reader:
 
     def _compose(self) -> Node:
         try:
-            root = read_nodes(self._text_of_file)
+            root = read_nodes(self.text)
         except YamlError as error:
             self._complain(error.line, f"the file {error.problem}")
         if root is None:
@@ -152,7 +152,7 @@ class _Reader:
         self._complain(node.start_mark.line + 1, reason)
 
     def _complain(self, line: int, reason: str) -> NoReturn:
-        msg = f"{self._name!r}, line {line}: {reason}"
+        msg = f"{self.name!r}, line {line}: {reason}"
         raise ConfigurationError(msg)
 
 
@@ -190,12 +190,14 @@ class KernelClassifier:
         return float(scores[0]), int(scores[1:].argmax()) if self.declines[similarities.argmax()] else None
 
 
+@dataclass(eq=False, repr=False)
 class ScopeGate(Runnable[Searching, Redirect | None]):
     """Recognise what is not answered from documents; the examples are embedded once, at the first question."""
 
-    def __init__(self, scope: ScopeFile, embeddings: Embeddings) -> None:
-        self._scope = scope
-        self._embeddings = embeddings
+    scope: ScopeFile
+    embeddings: Embeddings
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._classifier: KernelClassifier | None = None
 
@@ -204,10 +206,10 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
 
         One that is blocked is not read; one that is not English cannot be: the examples are.
         """
-        return self._redirect(input, [self._embeddings.embed_query(text) for text in _judged(input)])
+        return self._redirect(input, [self.embeddings.embed_query(text) for text in _judged(input)])
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        return self._redirect(input, [await self._embeddings.aembed_query(text) for text in _judged(input)])
+        return self._redirect(input, [await self.embeddings.aembed_query(text) for text in _judged(input)])
 
     def _redirect(self, state: Searching, vectors: Sequence[Sequence[float]]) -> Redirect | None:
         if is_blocked(state):
@@ -223,7 +225,7 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
         scores = targets - (inverse @ targets) / np.diag(inverse)[:, None]  # Exact for ridge regression.
         np.fill_diagonal(similarities, -1.0)
         nearest = classifier.declines[similarities.argmax(axis=1)]
-        names = [intent.name for intent in self._scope.intents]
+        names = [intent.name for intent in self.scope.intents]
         predicted = [names[int(row[1:].argmax())] if near else None for row, near in zip(scores, nearest, strict=True)]
         return [
             HeldOut(text, names[place] if place is not None else None, float(row[0]), name)
@@ -232,16 +234,16 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
 
     def _judge(self, vector: Sequence[float], language: str | None) -> Redirect | None:
         score, place = self._fitted().score(np.asarray(vector, dtype=np.float64))
-        if place is None or score <= self._scope.threshold:
+        if place is None or score <= self.scope.threshold:
             return None
-        intent = self._scope.intents[place]
+        intent = self.scope.intents[place]
         return Redirect(intent=intent.name, text=intent.redirect_in(language))
 
     def _fitted(self) -> KernelClassifier:
         with self._lock:
             if self._classifier is None:
                 texts = [text for text, _ in self._examples()]
-                vectors = np.asarray(self._embeddings.embed_documents(texts), dtype=np.float64)
+                vectors = np.asarray(self.embeddings.embed_documents(texts), dtype=np.float64)
                 targets = self._targets()
                 declines = targets[:, 0] > 0
                 solved = np.linalg.solve(_ridge(vectors @ vectors.T, declines), targets)
@@ -250,13 +252,13 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
 
     def _examples(self) -> list[tuple[str, int | None]]:
         """Return each example with the place of its intent, None in scope."""
-        declined = [(text, place) for place, intent in enumerate(self._scope.intents) for text in intent.examples]
-        return [*declined, *((text, None) for text in self._scope.in_scope)]
+        declined = [(text, place) for place, intent in enumerate(self.scope.intents) for text in intent.examples]
+        return [*declined, *((text, None) for text in self.scope.in_scope)]
 
     def _targets(self) -> Numbers:
         """Return a row for each example: +1 to decline or -1 in scope, then 1 under its own intent."""
         places = [place for _, place in self._examples()]
-        targets = np.zeros((len(places), 1 + len(self._scope.intents)))
+        targets = np.zeros((len(places), 1 + len(self.scope.intents)))
         for row, place in zip(targets, places, strict=True):
             row[0] = -1.0 if place is None else 1.0
             if place is not None:
@@ -264,6 +266,7 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
         return targets
 
 
+@dataclass(eq=False, repr=False)
 class CurrentScope(Runnable[Searching, Redirect | None]):
     """Asks the gates that are in force when the question comes; a question that one lets pass is not declined.
 
@@ -273,27 +276,23 @@ class CurrentScope(Runnable[Searching, Redirect | None]):
             not declined.
     """
 
-    def __init__(
-        self,
-        current: Callable[[], Sequence[Runnable[Searching, Redirect | None]]],
-        is_held: Callable[[str, RunnableConfig | None], bool] | None = None,
-    ) -> None:
-        self._current, self._is_held = current, is_held
+    current: Callable[[], Sequence[Runnable[Searching, Redirect | None]]]
+    is_held: Callable[[str, RunnableConfig | None], bool] | None = None
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the redirect of the first gate, if all decline."""
-        declined = _first_if_all([gate.invoke(input, config) for gate in self._current()])
+        declined = _first_if_all([gate.invoke(input, config) for gate in self.current()])
         return input.get("scope") if declined is None or self._names_code(input, config) else declined
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        gates = await run_in_executor(config, self._current)  # The index is asked whether it has changed.
+        gates = await run_in_executor(config, self.current)  # The index is asked whether it has changed.
         declined = _first_if_all([await gate.ainvoke(input, config) for gate in gates])
         if declined is None or await run_in_executor(config, self._names_code, input, config):
             return input.get("scope")
         return declined
 
     def _names_code(self, state: Searching, config: RunnableConfig | None) -> bool:
-        is_held = self._is_held
+        is_held = self.is_held
         return is_held is not None and any(is_held(code, config) for code in _CODE.findall(question_of(state)))
 
 

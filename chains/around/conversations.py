@@ -1,9 +1,10 @@
 """Keep conversations by session: a question gets the earlier turns, and its answer is added to them."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import RunnableConfig, ensure_config
 
 from chains.around.runnable import Around, Invocation
 from chains.documents.audience import audience_in
@@ -11,7 +12,7 @@ from chains.errors import SessionError
 from chains.history import Turn
 from chains.logs import get_logger
 from chains.output import merge
-from chains.state import Answer, Question
+from chains.state import Answer
 
 SESSION = "session_id"
 
@@ -47,6 +48,7 @@ class ConversationStore(Protocol):
         """Forget a conversation; SessionNotFoundError where it is unknown."""
 
 
+@dataclass(eq=False, repr=False)
 class WithConversations(Around):
     """The `bound` chain, which reads and keeps the conversation of a question with a `session_id`.
 
@@ -56,12 +58,8 @@ class WithConversations(Around):
     mix. Synchronous calls neither read nor keep one.
     """
 
-    def __init__(
-        self, bound: Runnable[Question, Answer], store: ConversationStore, *, shortest_anonymous: int = 1
-    ) -> None:
-        super().__init__(bound)
-        self._store = store
-        self._shortest_anonymous = shortest_anonymous
+    store: ConversationStore
+    shortest_anonymous: int = field(default=1, kw_only=True)
 
     def before(self, question: Any, config: RunnableConfig | None) -> Any:
         return _without_session(question)
@@ -78,7 +76,7 @@ class WithConversations(Around):
         session_id, owner = self._session_of(question, config)
         if session_id is None:
             return _without_session(question)
-        turns = await self._store.turns(session_id, owner)
+        turns = await self.store.turns(session_id, owner)
         if question.get("history") or not turns:
             return _without_session(question)
         history = [{"role": turn.role, "content": turn.text} for turn in turns]
@@ -87,7 +85,7 @@ class WithConversations(Around):
     def _session_of(self, question: Any, config: RunnableConfig | None) -> tuple[str | None, str]:
         """Return the session's id, None where nothing is kept, and whose it is."""
         session_id = str(question.get(SESSION) or "") if isinstance(question, Mapping) else ""
-        shortest = 1 if user_of(config) else self._shortest_anonymous
+        shortest = 1 if user_of(config) else self.shortest_anonymous
         return (session_id if len(session_id) >= shortest else None), owner_of(config)
 
     async def _keep(self, question: Any, config: RunnableConfig | None, answer: Answer) -> None:
@@ -96,7 +94,7 @@ class WithConversations(Around):
             return
         said = [Turn("user", answer["question"].strip()), Turn("assistant", answer["answer"].strip())]
         try:
-            await self._store.add(session_id, owner, said)
+            await self.store.add(session_id, owner, said)
         except SessionError as error:  # The answer is there; its reader gets it.
             log.warning("conversation_not_kept", error=type(error).__name__)
 

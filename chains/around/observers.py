@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from langchain_core.runnables import Runnable, ensure_config
+from langchain_core.runnables import ensure_config
 
 from chains.around.runnable import Around, Invocation
 from chains.around.side_steps import side_step
 from chains.documents.audience import Audience, audience_in
 from chains.output import merge
-from chains.state import Answer, Question
+from chains.state import Answer
 
 LEFT = (asyncio.CancelledError, GeneratorExit)
 """What ends a call whose client goes away; nothing has failed."""
@@ -55,19 +55,12 @@ class Observer(Protocol):
         """Handle the end of a call: `answer` or `error` is set."""
 
 
+@dataclass(eq=False, repr=False)
 class ObservedRunnable(Around):
     """The `bound` chain, with observers of its calls."""
 
-    def __init__(
-        self,
-        bound: Runnable[Question, Answer],
-        observers: Sequence[Observer],
-        *,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        super().__init__(bound)
-        self.observers = tuple(observers)
-        self.clock = clock
+    observers: Sequence[Observer]
+    clock: Callable[[], float] = field(default=time.perf_counter, kw_only=True)
 
     def parts(self, call: Invocation) -> Iterator[Any]:
         with self._watch(call) as parts:

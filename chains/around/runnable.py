@@ -35,6 +35,7 @@ class Invocation:
         yield await self.bound.ainvoke(question, config, **options)
 
 
+@dataclass(eq=False, repr=False)
 class Around(Runnable[Any, Any]):
     """Call the `bound` chain, and do something around each call.
 
@@ -43,8 +44,7 @@ class Around(Runnable[Any, Any]):
     through one of these two, and a batch calls `invoke` for each question.
     """
 
-    def __init__(self, bound: Runnable[Any, Any]) -> None:
-        self.bound = bound
+    bound: Runnable[Any, Any]
 
     def before(self, question: Any, config: RunnableConfig | None) -> Any:
         return question

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
@@ -81,6 +81,7 @@ class _Lookup(NamedTuple):
         return round(1000 * (self.clock.now() - self.began), 3)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CachedAnswers(Around):
     """The `bound` chain behind a cache of its answers; equal calls that await share one call of the chain.
 
@@ -94,24 +95,14 @@ class CachedAnswers(Around):
         defaults: the options that hold where a question has none.
     """
 
-    def __init__(
-        self,
-        bound: Runnable[Question, Answer],
-        *,
-        cache: TypedCache[Answer],
-        version: Callable[[], str | None],
-        stats: CacheStats,
-        clock: Clock,
-        ttl_s: float,
-        defaults: dict[str, Any],
-    ) -> None:
-        super().__init__(bound)
-        self._cache = cache
-        self._version = version
-        self._stats = stats
-        self._clock = clock
-        self._ttl_s = ttl_s
-        self._defaults = defaults
+    cache: TypedCache[Answer]
+    version: Callable[[], str | None]
+    stats: CacheStats
+    clock: Clock
+    ttl_s: float
+    defaults: dict[str, Any]
+
+    def __post_init__(self) -> None:
         self._under_way: SingleFlight[Answer] = SingleFlight()
 
     def parts(self, call: Invocation) -> Iterator[Any]:
@@ -119,7 +110,7 @@ class CachedAnswers(Around):
         if lookup is None:
             yield from call.ask(call.question)
             return
-        found = self._cache.get(lookup.key)
+        found = self.cache.get(lookup.key)
         if found is not None:
             yield from replay(found, elapsed_ms=lookup.elapsed_ms).stream(call.question, call.config)
             return
@@ -129,7 +120,7 @@ class CachedAnswers(Around):
             yield part
         answer = merge(parts)
         if ttl_s := self._lifetime_s(answer):
-            self._cache.set(lookup.key, answer, ttl_s=ttl_s)
+            self.cache.set(lookup.key, answer, ttl_s=ttl_s)
 
     async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
         lookup = await run_in_executor(None, self._lookup, call)  # The version may be read from a database.
@@ -144,16 +135,16 @@ class CachedAnswers(Around):
 
     def _lookup(self, call: Invocation) -> _Lookup | None:
         """Return the key of the call; None where it has none, and the chain itself reports what is wrong."""
-        began, version = self._clock.now(), self._version()
+        began, version = self.clock.now(), self.version()
         try:
             key = self._key(call.question, ensure_config(call.config), version)
         except (WaypointError, TypeError, ValueError, RecursionError):
             return None
-        return _Lookup(key, self._clock, began) if version else None
+        return _Lookup(key, self.clock, began) if version else None
 
     def _key(self, question: Question, config: RunnableConfig, version: str | None) -> str:
         given = {name: value for name, value in question.items() if value is not None}
-        options = self._defaults | given | {"question": check_question(question.get("question"))}
+        options = self.defaults | given | {"question": check_question(question.get("question"))}
         # Everything a caller may configure counts, except what LangChain keeps there for itself.
         configured = {name: value for name, value in config["configurable"].items() if not name.startswith("__")}
         return canonical([version, options, configured | asdict(filters_of(config))])
@@ -161,13 +152,13 @@ class CachedAnswers(Around):
     @asynccontextmanager
     async def _joined(self, lookup: _Lookup, call: Invocation) -> AsyncIterator[tuple[AsyncIterator[Answer], bool]]:
         """Give the parts of the answer, and whether this call makes them itself."""
-        found = await self._cache.aget(lookup.key)
+        found = await self.cache.aget(lookup.key)
         if found is not None:
             yield _alone(found), False
             return
         with self._under_way.join(lookup.key, lambda: self._answer(lookup, call)) as (parts, is_own):
             if not is_own:
-                self._stats.add(LEVEL, "shared")
+                self.stats.add(LEVEL, "shared")
             yield parts, is_own
 
     async def _answer(self, lookup: _Lookup, call: Invocation) -> AsyncGenerator[Answer]:
@@ -177,7 +168,7 @@ class CachedAnswers(Around):
             yield part
         answer = merge(parts)
         if ttl_s := self._lifetime_s(answer):
-            await self._cache.aset(lookup.key, answer, ttl_s=ttl_s)
+            await self.cache.aset(lookup.key, answer, ttl_s=ttl_s)
 
     def _lifetime_s(self, answer: Answer) -> float:
         """Return `ttl_s` for a good answer, a minute for a poor one, and 0 for one that must not be given again.
@@ -192,7 +183,7 @@ class CachedAnswers(Around):
         if answer["outcome"] in {"degraded", "blocked"} or reason == "error" or is_unmoderated:
             return 0.0
         is_poor = answer["outcome"] in _BRIEF or reason not in {None, "stop"}
-        return min(BRIEF_TTL_S, self._ttl_s) if is_poor else self._ttl_s
+        return min(BRIEF_TTL_S, self.ttl_s) if is_poor else self.ttl_s
 
 
 async def _alone(answer: Answer) -> AsyncIterator[Answer]:

@@ -28,6 +28,7 @@ class Reservation:
     tokens: int
 
 
+@dataclass(kw_only=True, eq=False)
 class RateLimiter:
     """Reserves times for requests.
 
@@ -38,13 +39,12 @@ class RateLimiter:
         max_wait_s: a longer wait is refused.
     """
 
-    def __init__(
-        self, *, clock: Clock, requests: int | None = None, tokens: int | None = None, max_wait_s: float = 20
-    ) -> None:
-        self._clock = clock
-        self._requests = requests
-        self._tokens = tokens
-        self._max_wait_s = max_wait_s
+    clock: Clock
+    requests: int | None = None
+    tokens: int | None = None
+    max_wait_s: float = 20
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._reserved: deque[Reservation] = deque()
         self._paused_until = 0.0
@@ -54,7 +54,7 @@ class RateLimiter:
     @property
     def counts_tokens(self) -> bool:
         """Return whether tokens are limited; if False, counting a prompt's tokens can be skipped."""
-        return self._tokens is not None
+        return self.tokens is not None
 
     def reserve(self, tokens: int, *, left_s: float) -> tuple[Reservation, float]:
         """Return a reservation for a request of this many tokens, and the seconds to wait for it.
@@ -64,11 +64,11 @@ class RateLimiter:
             LLMBusyError: the wait would be longer than `max_wait_s`, or than the request has time; or another request
                 tries whether the provider takes any again.
         """
-        if self._tokens is not None and tokens > self._tokens:
-            msg = f"the prompt and its reply may take {tokens} tokens, and LLM_TPM is {self._tokens}; ask for less"
+        if self.tokens is not None and tokens > self.tokens:
+            msg = f"the prompt and its reply may take {tokens} tokens, and LLM_TPM is {self.tokens}; ask for less"
             raise LLMTooLargeError(msg)
         with self._lock:
-            now = self._clock.now()
+            now = self.clock.now()
             if self._trial is not None:
                 msg = "the language model's rate limit is reached; try again in a moment"
                 raise LLMBusyError(msg, retry_after_s=1)
@@ -76,7 +76,7 @@ class RateLimiter:
                 self._reserved.popleft()
             reservation = Reservation(self._earliest(now, tokens), tokens)
             wait = reservation.at - now
-            if wait > self._max_wait_s or wait >= left_s:
+            if wait > self.max_wait_s or wait >= left_s:
                 msg = f"the language model's rate limit is reached; try again in {wait:.0f} s"
                 raise LLMBusyError(msg, retry_after_s=wait)
             self._reserved.append(reservation)
@@ -87,24 +87,24 @@ class RateLimiter:
         """End a reservation: a trial is over, and one whose time has not come is free, since it was not used."""
         with self._lock:
             if self._trial is reservation:
-                self._trial, self._needs_trial = None, self._clock.now() < self._paused_until
-            if reservation.at > self._clock.now() and reservation in self._reserved:
+                self._trial, self._needs_trial = None, self.clock.now() < self._paused_until
+            if reservation.at > self.clock.now() and reservation in self._reserved:
                 self._reserved.remove(reservation)
 
     def pause(self, seconds: float) -> None:
         """Send nothing for this many seconds, as the provider requested, but for a minute at most."""
         with self._lock:
-            self._paused_until = max(self._paused_until, self._clock.now() + min(seconds, LONGEST_PAUSE_S))
-            self._needs_trial |= seconds > self._max_wait_s
+            self._paused_until = max(self._paused_until, self.clock.now() + min(seconds, LONGEST_PAUSE_S))
+            self._needs_trial |= seconds > self.max_wait_s
 
     @property
     def paused_s(self) -> float:
         """Return for how many seconds nothing will be sent because the provider asked for that; 0 if it did not."""
-        return max(0.0, self._paused_until - self._clock.now())
+        return max(0.0, self._paused_until - self.clock.now())
 
     @property
     def waiting(self) -> int:
-        now = self._clock.now()
+        now = self.clock.now()
         return sum(reservation.at > now for reservation in list(self._reserved))
 
     def _earliest(self, now: float, tokens: int) -> float:
@@ -116,5 +116,5 @@ class RateLimiter:
 
     def _has_room(self, at: float, tokens: int) -> bool:
         recent = [one.tokens for one in self._reserved if one.at + MINUTE_S > at]
-        fits = self._requests is None or len(recent) < self._requests
-        return fits and (self._tokens is None or sum(recent) + tokens <= self._tokens)
+        fits = self.requests is None or len(recent) < self.requests
+        return fits and (self.tokens is None or sum(recent) + tokens <= self.tokens)

@@ -1,6 +1,7 @@
 """Ask a language model to make a follow-up stand alone, or to put a question into English, and check its reply."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -110,6 +111,7 @@ HeldWord = Callable[[str, RunnableConfig | None], bool]
 """Says whether a document holds a word that the asker may see; the question's config may keep documents from it."""
 
 
+@dataclass(kw_only=True)
 class Foreign:
     """Says whether a question is in another language than English and the documents, by its words.
 
@@ -118,15 +120,15 @@ class Foreign:
         is_held: whether a document that the asker may see holds it.
     """
 
-    def __init__(self, *, is_english: Callable[[str], bool], is_held: HeldWord) -> None:
-        self._is_english, self._is_held = is_english, is_held
+    is_english: Callable[[str], bool]
+    is_held: HeldWord
 
     def __call__(self, question: str, config: RunnableConfig | None = None) -> bool:
         """Return whether it is; fewer than three words may be names."""
         if self.reads_english(question):
             return False
         words = _words(question)
-        return sum(self._is_held(word, config) for word in words) < KNOWN * len(words)
+        return sum(self.is_held(word, config) for word in words) < KNOWN * len(words)
 
     async def acall(self, question: str, config: RunnableConfig | None = None) -> bool:
         return not self.reads_english(question) and await run_in_executor(config, self, question, config)
@@ -135,7 +137,7 @@ class Foreign:
         """Return whether it may be English."""
         words = _words(question)
         few = len(words) < FEWEST_WORDS and not OTHER_SCRIPT.search(question)
-        return few or sum(map(self._is_english, words)) >= KNOWN * len(words)
+        return few or sum(map(self.is_english, words)) >= KNOWN * len(words)
 
 
 class Translate(Condense):

@@ -1,6 +1,7 @@
 """Compute the search query of a question, or the reply to one that is not searched for."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ FindFor = Callable[[RunnableConfig | None, str], Sequence[Passage]]
 """Returns the passages for a query that the asker of a call may see, best first."""
 
 
+@dataclass(eq=False, repr=False)
 class Reformulate(Runnable[Question, Reformulated]):
     """Compute the search query of a state; small talk and questions without a subject get a reply instead.
 
@@ -45,25 +47,16 @@ class Reformulate(Runnable[Question, Reformulated]):
 
     name = "reformulate"
 
-    def __init__(
-        self,
-        similarity: WordSimilarity | None = None,
-        *,
-        find: FindFor | None = None,
-        condense: Condense | None = None,
-        always: bool = False,
-        is_foreign: Foreign | None = None,
-        translate: Translate | None = None,
-        clean: Callable[[str], Redacted] | None = None,
-        text: Callable[[str], str] = prompts.load,
-        translations: Translations | None = None,
-    ) -> None:
-        self._similarity, self._find = similarity, find
-        self._condense = condense
-        self._always = always
-        self._is_foreign, self._translate, self._clean = is_foreign, translate, clean
-        self._text = text
-        self._translations = prompts.translations() if translations is None else translations
+    similarity: WordSimilarity | None = None
+    _: KW_ONLY
+    find: FindFor | None = None
+    condense: Condense | None = None
+    always: bool = False
+    is_foreign: Foreign | None = None
+    translate: Translate | None = None
+    clean: Callable[[str], Redacted] | None = None
+    text: Callable[[str], str] = prompts.load
+    translations: Translations = field(default_factory=prompts.translations)
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the search query, and the redirect of what is not searched for.
@@ -71,32 +64,32 @@ class Reformulate(Runnable[Question, Reformulated]):
         Raises QuestionError where the question or the history cannot be read.
         """
         question, turns, found = self._by_rule(input, config)
-        if self._is_foreign and not _is_redirected(input, found) and self._is_foreign(question, config):
-            if self._translate and (translation := self._translate.invoke(question, turns, config)):
+        if self.is_foreign and not _is_redirected(input, found) and self.is_foreign(question, config):
+            if self.translate and (translation := self.translate.invoke(question, turns, config)):
                 return self._translated(input, translation, config)
             found = {**found, "foreign": True}
-        if self._condense and not self._is_settled(input, question, turns, found):
-            query = self._condense.invoke(question, turns, config)
+        if self.condense and not self._is_settled(input, question, turns, found):
+            query = self.condense.invoke(question, turns, config)
             return {**found, "search_query": query or found["search_query"]}
         return found
 
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
-        if self._find and input.get("history"):
+        if self.find and input.get("history"):
             question, turns, found = await run_in_executor(config, self._by_rule, input, config)
         else:
             question, turns, found = self._by_rule(input, config)
-        if self._is_foreign and not _is_redirected(input, found) and await self._is_foreign.acall(question, config):
-            if self._translate and (translation := await self._translate.ainvoke(question, turns, config)):
+        if self.is_foreign and not _is_redirected(input, found) and await self.is_foreign.acall(question, config):
+            if self.translate and (translation := await self.translate.ainvoke(question, turns, config)):
                 return self._translated(input, translation, config)
             found = {**found, "foreign": True}
-        if self._condense and not self._is_settled(input, question, turns, found):
-            query = await self._condense.ainvoke(question, turns, config)
+        if self.condense and not self._is_settled(input, question, turns, found):
+            query = await self.condense.ainvoke(question, turns, config)
             return {**found, "search_query": query or found["search_query"]}
         return found
 
     def _translated(self, state: Question, translation: str, config: RunnableConfig | None) -> Reformulated:
         """Return what the rules make of the question in English."""
-        text, kinds = self._clean(translation) if self._clean else Redacted(translation, [])
+        text, kinds = self.clean(translation) if self.clean else Redacted(translation, [])
         *_, found = self._by_rule({**state, "question": text}, config)
         return {**found, "translation": text, "translation_redacted": kinds}
 
@@ -104,23 +97,23 @@ class Reformulate(Runnable[Question, Reformulated]):
         """Return whether the query stays: no other reading of the question is open, or several are in it."""
         if _is_redirected(state, found) or "parts" in found:
             return True
-        is_new = self._find and found["search_query"] == question and leaning(question) and not has_gap(question)
-        return not self._always and bool(not turns or is_new)
+        is_new = self.find and found["search_query"] == question and leaning(question) and not has_gap(question)
+        return not self.always and bool(not turns or is_new)
 
     def _by_rule(self, state: Question, config: RunnableConfig | None) -> tuple[str, list[Turn], Reformulated]:
         question, turns = question_of(state), turns_of(state.get("history"))
         redirect, parts = None, split_questions(question)
         if kind := small_talk(question):
-            redirect = Redirect(intent=SMALL_TALK, text=self._text(kind))
+            redirect = Redirect(intent=SMALL_TALK, text=self.text(kind))
         elif not turns and lacks_subject(question):
-            text = translated(self._text("question_back"), state.get("language"), self._translations)
+            text = translated(self.text("question_back"), state.get("language"), self.translations)
             pronoun = first_pronoun(question)
             missing = pronoun.group() if pronoun else question
             redirect = Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", f"“{missing}”"))
         if len(parts) > 1 and redirect is None:
             return question, turns, Reformulated(search_query=question, scope=None, parts=self._parts(parts, turns))
-        find = partial(self._find, config) if self._find else None
-        query = standalone(parts[0].asked, turns, self._similarity, find)[:QUESTION_MAX_CHARACTERS]
+        find = partial(self.find, config) if self.find else None
+        query = standalone(parts[0].asked, turns, self.similarity, find)[:QUESTION_MAX_CHARACTERS]
         return question, turns, Reformulated(search_query=query, scope=redirect)
 
     def _parts(self, parts: Sequence[Part], turns: Sequence[Turn]) -> list[AskedPart]:
@@ -129,7 +122,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         before = list(turns)
         for asked, context, joined in parts:
             leans = not context or first_pronoun(asked) is not None
-            query = standalone(asked, before, self._similarity) if leans else asked
+            query = standalone(asked, before, self.similarity) if leans else asked
             query = completed(query, found[-1]["query"]) if joined else query
             found.append(AskedPart(question=asked, query=f"{context} {query}".strip()[:QUESTION_MAX_CHARACTERS]))
             before.append(Turn("user", asked))

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 
 from chains.around.runnable import Around
 from chains.ports import Redacted
-from chains.state import Answer, Question
 
 # Control characters but tab and line ends; what has no width; marks of direction; tag characters (an invisible copy of
 # ASCII); the selectors beyond the sixteen that fonts use. Joiners stay between letters that they shape.
@@ -37,6 +37,7 @@ Rewrite = Callable[[str], str]
 Redact = Callable[[str], Redacted]
 
 
+@dataclass(eq=False, repr=False)
 class CleanQuestions(Around):
     """The `bound` chain, which gets questions without invisible characters and personal data.
 
@@ -45,18 +46,16 @@ class CleanQuestions(Around):
         redact: returns a text with the kinds of personal data in place of the data; None leaves them in.
     """
 
-    def __init__(self, bound: Runnable[Question, Answer], redact: Redact | None = None) -> None:
-        super().__init__(bound)
-        self._redact = redact
+    redact: Redact | None = None
 
     def before(self, question: Any, config: RunnableConfig | None) -> Any:
         """Return the question, and its history, as the chain may see them; `redacted` names the kinds of data."""
         if not isinstance(question, Mapping) or not isinstance(question.get("question"), str):
             return question  # The chain says what is wrong with it.
-        asked = clean(question["question"], self._redact)
+        asked = clean(question["question"], self.redact)
         cleaned = {**question, "question": asked.text}
         if history := question.get("history"):
-            cleaned["history"] = rewrite_turns(history, lambda text: clean(text, self._redact).text)
+            cleaned["history"] = rewrite_turns(history, lambda text: clean(text, self.redact).text)
         return cleaned | ({"redacted": asked.kinds} if asked.kinds else {})
 
 

@@ -120,4 +120,4 @@ def test_every_text_that_a_user_reads_is_translated_and_no_prompt_is():
         assert {prompts.load(name) for name in read} == known.keys()
         assert all(text.count("{missing}") == told.count("{missing}") for text, told in known.items())
     assert json.dumps(prompts.translations())
-    assert CiteSources().translations == Reformulate()._translations
+    assert CiteSources().translations == Reformulate().translations
