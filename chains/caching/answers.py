@@ -193,10 +193,7 @@ async def _alone(answer: Answer) -> AsyncIterator[Answer]:
 class CachedRetriever(ChunkRetriever):
     """The chunks that `retriever` finds, kept by limits, filters, question and version of the index.
 
-    Args:
-        retriever: what searches.
-        cache: where found chunks are kept.
-        version: returns the version of the index; None where its changes are not known, so that nothing is kept.
+    The version is None where the changes of the index are not known: nothing is kept then.
     """
 
     retriever: ChunkRetriever

@@ -177,11 +177,7 @@ class CheckedText:
 
 
 class SentenceGate:
-    """Let sentences pass once they are checked, and none before the first that a passage supports.
-
-    Args:
-        check: checks a part of the answer that holds whole sentences.
-    """
+    """Let sentences pass once `check` has seen them, and none before the first that a passage supports."""
 
     def __init__(self, check: Callable[[str], CheckedText]) -> None:
         self._check = check

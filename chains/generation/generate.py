@@ -37,23 +37,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     """Asks `prompt | model`, or answers without the model where there is nothing to answer from.
 
     The model is called as a step of the caller's own run, and its chunks are handed on in pieces. A model that does
-    not keep the deadline of a call by itself is held to it. What a model thinks aloud is in no message. Texts that are
-    not given are the packaged ones.
+    not keep the deadline of a call by itself is held to it. What a model thinks aloud is in no message.
 
-    Args:
-        model: any chat model of LangChain.
-        system: the system prompt, a template with `{context}`; the question then travels in a message of its own. Or a
-            whole prompt with `{context}` and `{question}`. What is filled in is not read as a template.
-        variables: of a whole prompt, each by the name of ours that fills it.
-        reminder: what stands behind the question in its message: small models follow the last words best.
-        parts: what stands there instead behind a message with several questions, with `{count}` and `{questions}`.
-        no_results: the answer where nothing was retrieved; a blocked or declined question gets its own refusal.
-        unread: the answer to a question that is not English, for a model that reads nothing else; None asks it.
-        translations: of these texts, for a question with a `language`.
-        history: what of the conversation stands between them.
-        clock: times the pieces of a stream.
-        native_citations: attaches the passages as documents that the model cites by itself; the message is then text
-            with the numbers of what it cites.
+    The arguments are those of `chains.build_chain`; what is filled into a prompt is not read as a template. A reminder
+    stands behind the question because small models follow the last words best. With native citations the message is
+    text with the numbers of what the model cites.
 
     Raises:
         ConfigurationError: the prompt lacks a variable, or has another one; or the model cites nothing by itself.

@@ -101,11 +101,9 @@ SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "releva
 
 
 def passage(document: Document, names: Mapping[str, str] | None = None) -> Passage:
-    """Return a retrieved document as plain data, its score taken out of the metadata.
+    """Return a document of any retriever as plain data, its score taken out of the metadata.
 
-    Args:
-        document: of any retriever; `standard_metadata` says what is read of its metadata.
-        names: for names of ours, the names that its metadata uses: `{"title": "doc_name"}`.
+    `standard_metadata` says what is read of that, and what the `names` are.
     """
     metadata = standard_metadata(document, names or {})
     scores = [metadata.pop(name, None) for name in SCORE_NAMES]
@@ -134,12 +132,7 @@ class Search(Runnable[Searching, Any]):
 
     A question that is blocked, or that the scope gate declined, is not searched for. What the call's filters do not
     allow is dropped even when the retriever, or a cache in it, did not heed them; so is a text that has come before. A
-    retriever that does not keep the deadline of a call by itself is held to it.
-
-    Raises:
-        QuestionError: the question is empty, too long, or no text.
-        ConfigurationError: the config names an unknown audience.
-        DeadlineError: the retriever did not answer in time.
+    retriever that does not keep the deadline of a call by itself is held to it: DeadlineError.
     """
 
     def __init__(self, retriever: Retriever, names: Mapping[str, str] | None = None) -> None:

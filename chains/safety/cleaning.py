@@ -39,12 +39,7 @@ Redact = Callable[[str], Redacted]
 
 @dataclass(eq=False, repr=False)
 class CleanQuestions(Around):
-    """The `bound` chain, which gets questions without invisible characters and personal data.
-
-    Args:
-        bound: what answers.
-        redact: returns a text with the kinds of personal data in place of the data; None leaves them in.
-    """
+    """The `bound` chain, which gets questions without invisible characters and, with `redact`, personal data."""
 
     redact: Redact | None = None
 

@@ -185,11 +185,7 @@ IsSuspicious = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class Screen:
-    """Selects the passages of a state that do not look like an attack.
-
-    Args:
-        is_suspicious: returns whether a text looks like an attack; None finds none.
-    """
+    """Selects the passages of a state that do not look like an attack; without `is_suspicious` none does."""
 
     is_suspicious: IsSuspicious | None
 
