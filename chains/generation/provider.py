@@ -35,6 +35,7 @@ class Request:
         prompt_tokens: Counts the prompt's tokens, which takes milliseconds; called only where needed.
         max_tokens: The longest reply.
         attempts: How often a provider was asked; a trace shows the retries with the message.
+        words: How many pieces of the last attempt's stream had words.
     """
 
     messages: list[BaseMessage]
@@ -45,6 +46,11 @@ class Request:
     max_tokens: int
     options: dict[str, Any] = field(default_factory=dict)
     attempts: int = 0
+    words: int = 0
+
+    def counted(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
+        self.words += bool(chunk.text)
+        return chunk
 
     def left_s(self) -> float:
         """Return the seconds until the call's deadline, 0 or more."""
@@ -91,28 +97,24 @@ class Provider:
     def stream(self, request: Request) -> Chunks:
         """Yield the answer's chunks; a failure after the first words ends them with a chunk that reports it."""
         opened: tuple[Any, Any] = retrying(*self._rules(request))(self._open, request)
-        (head, rest), words = opened, 0
+        head, rest = opened
         with closing(rest):
             try:
-                for chunk in chain(head, rest):
-                    words += bool(chunk.text)
-                    yield chunk
+                yield from chain(head, rest)
             except LLMError as error:
-                yield self._broken_off(request, words, error)
+                yield self._broken_off(request, error)
 
     async def astream(self, request: Request) -> AsyncChunks:
         opened: tuple[Any, Any] = await aretrying(*self._rules(request))(self._aopen, request)
-        (head, rest), words = opened, 0
+        head, rest = opened
         async with aclosing(rest):
             try:
                 for chunk in head:
-                    words += bool(chunk.text)
                     yield chunk
                 async for chunk in rest:
-                    words += bool(chunk.text)
                     yield chunk
             except LLMError as error:
-                yield self._broken_off(request, words, error)
+                yield self._broken_off(request, error)
 
     def _rules(self, request: Request) -> tuple[RetryPolicy, Clock, Callable[[], float], RetryCounter]:
         def left_s() -> float:
@@ -157,7 +159,7 @@ class Provider:
             with closing(compat.stream(self.model, **self._arguments(request))) as chunks:
                 for chunk in chunks:
                     _reconcile(reservation, chunk.message)
-                    yield reply.feed(chunk)
+                    yield request.counted(reply.feed(chunk))
                     if reply.is_full:
                         break
             yield from reply.flush()
@@ -169,7 +171,7 @@ class Provider:
             async with aclosing(compat.astream(self.model, **self._arguments(request))) as chunks:
                 async for chunk in chunks:
                     _reconcile(reservation, chunk.message)
-                    yield reply.feed(chunk)
+                    yield request.counted(reply.feed(chunk))
                     if reply.is_full:
                         break
             for rest in reply.flush():
@@ -180,7 +182,7 @@ class Provider:
         with self.breaker.guard():
             tokens = request.prompt_tokens() + request.max_tokens if self.limiter.counts_tokens else 0
             reservation, wait = self.limiter.reserve(tokens, left_s=request.require_time_s())
-            request.attempts += 1
+            request.attempts, request.words = request.attempts + 1, 0
             try:
                 yield reservation, wait
             except LLMRateLimitError as error:
@@ -198,10 +200,10 @@ class Provider:
             **request.options,
         }
 
-    def _broken_off(self, request: Request, words: int, error: LLMError) -> ChatGenerationChunk:
+    def _broken_off(self, request: Request, error: LLMError) -> ChatGenerationChunk:
         log.warning("answer_broke_off", error=type(error).__name__)
         model = getattr(self.model, "model_name", None)
-        return broken_off(model, prompt_tokens=request.prompt_tokens(), completion_tokens=words)
+        return broken_off(model, prompt_tokens=request.prompt_tokens(), completion_tokens=request.words)
 
 
 def _read(request: Request, reservation: Reservation, reply: ChatResult) -> ChatResult:

@@ -17,26 +17,63 @@ from typing import Final, Literal
 
 from chains.history import Turn
 from chains.ports import WordSimilarity
-from chains.reformulation.terms import (
-    ABOUT,
-    ASKING,
-    CORRECTION,
-    DEFINING,
-    DENIED,
-    MEASURES,
-    OPENING,
-    POINTING,
-    PREPOSITIONS,
-    PRONOUNS,
-    RETURN,
-    Shape,
-    Term,
-    is_small_talk,
-    terms,
-    without_small_talk,
-)
+from chains.reformulation.terms import PREPOSITIONS, Shape, Term, is_small_talk, terms, without_small_talk
 from chains.state import Passage
 from chains.text.words import one_error_away, plain_words, stem, word_set
+
+PRONOUNS: Final = word_set(
+    "it its itself he him his she hers they them their theirs this that these those one ones both former latter"
+)
+"""Words that stand for something said before."""
+
+POINTING: Final = word_set("also else instead other others same then there too")
+"""Words that point to something said before."""
+
+MEASURES: Final = word_set(
+    "allowed big cheap cost early expensive far fast free high included large late long much needed necessary often "
+    "old possible price quick quickly required small soon valid worth"
+)
+"""Words that ask for a measure or a yes, and name nothing that has it."""
+
+ASKING: Final = word_set(
+    "what who whom whose when where which why how is isn are aren was were can could do does did don dont has have had "
+    "will would shall should may might must it them him her me us"
+)
+"""Words that make a question a whole one: it asks for something itself, or a verb in it has an object."""
+
+ABOUT: Final = re.compile(r"(?:(?:and|or|but|so|ok(?:ay)?|then)\b[\s,]*)*(?:what|how) (?:about|if)\b", re.IGNORECASE)
+"""The words that ask for something, and say not for what."""
+
+OPENING: Final = re.compile(
+    r"(?:and|or|but|so|then|also|plus|ok(?:ay)?|(?:what|how) about|what (?:if|else)|anything else|same)\b",
+    re.IGNORECASE,
+)
+"""How a question begins that goes on with the one before."""
+
+DEFINING: Final = re.compile(
+    r"(?:what|who)(?: is| are| was| were|'s|’s) (?!(?:the|my|your|our|its|their)\b)", re.IGNORECASE
+)
+"""How a question begins that asks what a word means, which it then names itself."""
+
+CORRECTION: Final = re.compile(
+    r"(?:(?:oh|no|nope|sorry|wait|actually|hm+|pardon|well)\b[\s,.:;!-]*)*"
+    r"(?:i (?:really |actually )?mean(?:t)?|i was asking (?:about|for)|i wanted|not|no|sorry|rather|actually|instead)\b"
+    r"[\s,.:;]*",
+    re.IGNORECASE,
+)
+"""How a question begins that puts the one before right."""
+
+DENIED: Final = re.compile(
+    r"\b(?:not|instead of|rather than)\s+(?:(?:the|a|an|to|for|in|by|of|with|from)\s+)?([^\W_]+)", re.IGNORECASE
+)
+"""What a correction takes back, in the first group."""
+
+RETURN: Final = re.compile(
+    r"(?:(?:and|so|ok(?:ay)?|now|but)\b[\s,]*)?(?:(?:(?:coming|come|going|go|getting|get) )?back to|returning to|"
+    r"once more (?:on|about)|again about|about|regarding|as (?:for|to)|concerning)\b",
+    re.IGNORECASE,
+)
+"""How a question begins that says what it is about."""
 
 Find = Callable[[str], Sequence[Passage]]
 """Returns the passages for a query, best first."""
