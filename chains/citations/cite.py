@@ -20,7 +20,6 @@ from chains.citations.cited_sentences import (
 )
 from chains.citations.closest import closest_of
 from chains.citations.contradiction import Disagreement, find_disagreements
-from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.evidence import Asked, asked_about
 from chains.citations.markers import inside, link_labels
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
@@ -38,7 +37,11 @@ from chains.citations.support import LEAST_SUPPORT, Support
 from chains.citations.titles import Reference
 from chains.citations.verification import (
     attribute,
+    first_decline,
+    is_decline,
     leading,
+    opens_with_decline,
+    says_nothing_found,
     turns_in_circles,
     verify,
 )

@@ -6,8 +6,8 @@ from langchain_core.retrievers import BaseRetriever
 
 from chains import build_chain
 from chains.citations import CiteSources, citation_metadata, format_citations_markdown
-from chains.citations.decline import is_decline
 from chains.citations.numbering import TitledMarkers
+from chains.citations.verification import is_decline
 from tests.chains.desk import GST, SHOWN, passage, read
 from tests.streams import merged
 

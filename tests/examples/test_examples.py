@@ -17,7 +17,7 @@ from app.http.server import create_app
 from app.observability.logs import configure_logs, reset_logs
 from app.wiring import Service
 from app.wiring.llm import first_model
-from chains.citations.decline import is_decline
+from chains.citations.verification import is_decline
 from examples import (
     agent,
     agentic_graph,
