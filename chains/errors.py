@@ -62,41 +62,34 @@ class WaypointError(Exception):
 
 
 class QuestionError(WaypointError):
-    stage = "question"
-    code = "QUESTION_ERROR"
+    stage, code = "question", "QUESTION_ERROR"
 
 
 class SafetyCheckError(WaypointError):
-    stage = "safety"
-    code = "SAFETY_CHECK_ERROR"
+    stage, code = "safety", "SAFETY_CHECK_ERROR"
 
 
 class ModerationError(WaypointError):
-    stage = "safety"
-    code = "MODERATION_ERROR"
+    stage, code = "safety", "MODERATION_ERROR"
 
 
 class SessionError(WaypointError):
-    stage = "session"
-    code = "SESSION_ERROR"
+    stage, code = "session", "SESSION_ERROR"
 
 
 class SessionNotFoundError(WaypointError):
-    stage = "session"
-    code = "SESSION_NOT_FOUND"
+    stage, code = "session", "SESSION_NOT_FOUND"
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"there is no conversation {session_id!r} of this caller; begin one under another id")
 
 
 class ConfigurationError(WaypointError):
-    stage = "configuration"
-    code = "CONFIGURATION_ERROR"
+    stage, code = "configuration", "CONFIGURATION_ERROR"
 
 
 class IngestionError(WaypointError):
-    stage = "ingestion"
-    code = "INGESTION_ERROR"
+    stage, code = "ingestion", "INGESTION_ERROR"
 
 
 class DeadlineError(WaypointError):
@@ -104,8 +97,7 @@ class DeadlineError(WaypointError):
 
 
 class RetrievalError(WaypointError):
-    stage = "retrieval"
-    code = "RETRIEVAL_ERROR"
+    stage, code = "retrieval", "RETRIEVAL_ERROR"
 
 
 class EmbeddingError(RetrievalError):
@@ -127,8 +119,7 @@ class LLMError(WaypointError):
         can_fall_back: Whether another provider may do better with the same request.
     """
 
-    stage = "generation"
-    code = "LLM_ERROR"
+    stage, code = "generation", "LLM_ERROR"
     can_fall_back: ClassVar[bool] = True
 
 

@@ -6,13 +6,7 @@ from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-from langchain_core.runnables import (
-    Runnable,
-    RunnableAssign,
-    RunnableConfig,
-    RunnableParallel,
-    RunnablePassthrough,
-)
+from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableParallel, RunnablePassthrough
 from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.runnables.graph import Graph
@@ -108,11 +102,7 @@ class Stage(RunnableAssign):
         return added
 
     def _parts(
-        self,
-        state: State,
-        recorded: Iterator[State],
-        run_manager: CallbackManagerForChainRun,
-        config: RunnableConfig,
+        self, state: State, recorded: Iterator[State], run_manager: CallbackManagerForChainRun, config: RunnableConfig
     ) -> Iterator[State]:
         _keep_brief(run_manager)
         for _ in recorded:

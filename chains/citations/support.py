@@ -65,11 +65,7 @@ NONE: Final = Support(0.0, "", 0, 0, contradicted=False)
 
 
 def support(
-    sentence: str,
-    evidence: Evidence,
-    *,
-    similarity: WordSimilarity | None = None,
-    asked: Asked = NOTHING_ASKED,
+    sentence: str, evidence: Evidence, *, similarity: WordSimilarity | None = None, asked: Asked = NOTHING_ASKED
 ) -> Support:
     """Return how well the evidence supports the sentence, 0-1, the exact words that do, and whether numbers clash.
 

@@ -178,9 +178,7 @@ def mark(reason: str) -> ChatGenerationChunk:
 def broken_off(model: str | None, *, prompt_tokens: int, completion_tokens: int) -> ChatGenerationChunk:
     """Return the chunk that ends a message that broke off; its usage is our own count."""
     usage = UsageMetadata(
-        input_tokens=prompt_tokens,
-        output_tokens=completion_tokens,
-        total_tokens=prompt_tokens + completion_tokens,
+        input_tokens=prompt_tokens, output_tokens=completion_tokens, total_tokens=prompt_tokens + completion_tokens
     )
     metadata = {"finish_reason": "error", "model_name": model, DEGRADED: BROKE_OFF}
     return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata=metadata, usage_metadata=usage))
