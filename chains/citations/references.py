@@ -179,7 +179,7 @@ def reference_to(passage: Passage | None, start: int, end: int) -> Reference:
     """Return a reference to this passage; None is one to nothing."""
     metadata = passage["metadata"] if passage else {}
     title, section = str(metadata.get("title") or ""), metadata.get("section")
-    return Reference(start, end, title, section, passage, section_matched=True)
+    return Reference(title, section, passage, section_score=1.0, start=start, end=end)
 
 
 def candidates(reference: Reference, shown: Sequence[Passage], *, by_title: bool, same_section: bool) -> list[Passage]:

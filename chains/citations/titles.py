@@ -8,7 +8,7 @@ place, sections by number, pages, and a section without a title where only one d
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from chains.citations.markers import Marker
@@ -49,21 +49,17 @@ _FILE_SIGNS = re.compile(r"[\s_./\\-]+")
 class Reference:
     """One document that a marker names, with its best passage, or None where nothing shown fits."""
 
-    start: int
-    end: int
-    title: str
-    section: str | None
-    passage: Passage | None
-    section_matched: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Interpretation:
     title: str
     section: str | None
     passage: Passage | None = None
     score: float = 0.0
     section_score: float = 0.0
+    start: int = 0
+    end: int = 0
+
+    @property
+    def section_matched(self) -> bool:
+        return self.section_score > 0
 
 
 def read_titles(marker: Marker, shown: Sequence[Passage]) -> list[Reference]:
@@ -105,14 +101,12 @@ def _reference(
         headed = with_section(named, shown)
         if len({_document(passage) for passage in headed}) == 1:
             title = str(headed[0]["metadata"].get("title") or "")
-            best = _Interpretation(title, named, headed[0], score=1.0, section_score=1.0)
+            best = Reference(title, named, headed[0], score=1.0, section_score=1.0)
     is_named = prefix or (best.section and any(map(str.isalpha, best.title)))
-    if (
-        best.passage is None and not is_named and not with_section(named, shown)
-    ):  # A section may be of several documents.
+    if best.passage is None and not is_named and not with_section(named, shown):  # It may be of several documents.
         return None
     start, end = span or (offset + len(text) - len(text.lstrip()), offset + len(text.rstrip()))
-    return Reference(start, end, best.title, best.section, best.passage, section_matched=best.section_score > 0)
+    return replace(best, start=start, end=end)
 
 
 def _named(text: str) -> str:
@@ -121,7 +115,7 @@ def _named(text: str) -> str:
     return (text[prefix.end() :] if prefix else text.removeprefix("^")).strip()
 
 
-def _interpretations(text: str, shown: Sequence[Passage]) -> Iterator[_Interpretation]:
+def _interpretations(text: str, shown: Sequence[Passage]) -> Iterator[Reference]:
     """Yield every way to read `text` as a title and a section, the default first, each with its best passage."""
     first = _PATH.search(text)
     whole = _best(text, None, shown)
@@ -141,7 +135,7 @@ def _interpretations(text: str, shown: Sequence[Passage]) -> Iterator[_Interpret
         yield _best(name[1], text[name.end() :], shown)
 
 
-def _best(title: str, section: str | None, shown: Sequence[Passage]) -> _Interpretation:
+def _best(title: str, section: str | None, shown: Sequence[Passage]) -> Reference:
     title, section = title.strip(), section.strip() if section else None
     fits: list[tuple[float, float, Fit, Passage]] = []
     for passage in shown:
@@ -150,13 +144,13 @@ def _best(title: str, section: str | None, shown: Sequence[Passage]) -> _Interpr
         if found and (found.certain or section_fit >= (SURE_SECTION if found.tier == "short" else _ANY)):
             fits.append((found.score + SECTION_WEIGHT * section_fit, section_fit, found, passage))
     if not fits:
-        return _Interpretation(title, section)
+        return Reference(title, section)
     score, section_fit, found, passage = max(fits, key=lambda entry: entry[0])
     alike = [entry for entry in fits if entry[2].tier == found.tier and (entry[1] > 0) == (section_fit > 0)]
     # What several titles hold, or may be short for, names none of them.
     if found.tier in {"held", "short"} and len({_document(entry[3]) for entry in alike}) > 1:
-        return _Interpretation(title, section)
-    return _Interpretation(title, section, passage, score, section_fit)
+        return Reference(title, section)
+    return Reference(title, section, passage, score, section_fit)
 
 
 def _title_fit(title: str, passage: Passage) -> Fit | None:
