@@ -9,7 +9,7 @@ import mistune
 import pytest
 from markdown_it import MarkdownIt
 
-from chains.safety.output_check import KnownLinks, MarkupFilter
+from chains.safety.markup_filter import KnownLinks, MarkupFilter
 from chains.state import Passage
 
 SOURCE = "https://www.customs.gov.sg/imports/rates"
