@@ -127,9 +127,7 @@ def build_chain(
         clock=timer,
         native_citations=native_citations,
     )
-    answer: Runnable[Any, Any] = Rewrite(ask, cite)
-    if safety:
-        answer = Rewrite(ask, cite, check=safety.output_check, prompted=safety.fenced)
+    answer: Runnable[Any, Any] = Rewrite(ask, cite, safety)
 
     steps = [
         stage("reformulation", RunnablePassthrough.assign(search_query=query), unpack=not is_text),
@@ -140,9 +138,8 @@ def build_chain(
         stage("confidence", RunnablePassthrough.assign(confidence=step_of(RateAnswers(confidence)))),
     ]
     if safety:
-        screen = safety.screen
-        kept = {"documents": screen.kept, "nearest": screen.nearest_kept, "passages_dropped": screen.count_dropped}
-        kept |= {"siblings": screen.siblings_kept} if sections else {}
+        kept = {"documents": safety.kept, "nearest": safety.nearest_kept, "passages_dropped": safety.count_dropped}
+        kept |= {"siblings": safety.siblings_kept} if sections else {}
         screened = RunnablePassthrough.assign(**{name: QuickStep(keep) for name, keep in kept.items()})
         steps.insert(2, stage("screening", screened))
     if sections:

@@ -1,57 +1,24 @@
 """Rewrite an answer as it comes: filters take out what no reader may see, and make its markers final."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import AddableDict
 
+from chains.citations import CiteSources
+from chains.citations.cited_sentences import SentenceGate
+from chains.citations.numbering import NumberedMarkers
 from chains.metadata import joined
-from chains.state import Contextualised, Passage
+from chains.safety import OutputCheck, Safety
+from chains.state import Contextualised
 
 Record = dict[str, Any]
-
-
-class TextFilter(Protocol):
-    """Rewrites a text piece by piece."""
-
-    def feed(self, piece: str) -> str:
-        """Take the next piece, and return what can be shown."""
-
-    def flush(self) -> str:
-        """Return the rest, once the text has ended."""
-
-
-class MessageFilter(TextFilter, Protocol):
-    """Rewrites the words of the model's message."""
-
-    def findings(self) -> Record:
-        """Return what the message's metadata says of the filter's work."""
-
-
-class TextGate(Protocol):
-    """Holds the text of an answer back until it is checked."""
-
-    def feed(self, words: str) -> Iterator[Record]:
-        """Take the next words; yield what can be shown, with what is known of it."""
-
-    def flush(self) -> Iterator[Record]:
-        """Yield the rest, once the answer has ended."""
-
-
-class Citing(Protocol):
-    """Makes what an answer's text passes on its way to the reader."""
-
-    def markers(self, shown: Sequence[Passage]) -> TextFilter:
-        """Return what makes the markers of an answer final, from the passages that the model was shown."""
-
-    def gate(self, markers: Any, state: Contextualised) -> TextGate | None:
-        """Return what checks the text of a stream; None where words are shown as they come."""
 
 
 @dataclass(eq=False, repr=False)
@@ -63,15 +30,13 @@ class Rewrite(Runnable[Contextualised, Record]):
 
     Args:
         answer: makes the message of a state with its context.
-        citing: makes the markers of the text final, and may check a stream.
-        check: makes what filters the message of a state, before the markers.
-        prompted: returns the state that `answer` gets; by default the state itself.
+        cite: makes the markers of the text final, and may check a stream.
+        safety: fences the documents that `answer` gets, and checks its words before the markers.
     """
 
     answer: Runnable[Contextualised, BaseMessage]
-    citing: Citing
-    check: Callable[[Contextualised], MessageFilter] | None = None
-    prompted: Callable[[Contextualised], Contextualised] | None = None
+    cite: CiteSources
+    safety: Safety | None = None
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
@@ -108,21 +73,21 @@ class Rewrite(Runnable[Contextualised, Record]):
         return reduce(add, map(AddableDict, [*text.feed(message), *text.flush()]))
 
     def _text(self, state: Contextualised, *, streamed: bool = False) -> "_Text":
-        markers = self.citing.markers(state["context"]["passages"])
-        gate = self.citing.gate(markers, state) if streamed else None
-        return _Text(self.check(state) if self.check else None, markers, gate)
+        markers = self.cite.markers(state["context"]["passages"])
+        gate = self.cite.gate(markers, state) if streamed else None
+        return _Text(self.safety.output_check(state) if self.safety else None, markers, gate)
 
     def _prompt(self, state: Contextualised) -> Contextualised:
-        return self.prompted(state) if self.prompted else state
+        return self.safety.fenced(state) if self.safety else state
 
 
 @dataclass
 class _Text:
     """The words of one message on their way to the reader."""
 
-    check: MessageFilter | None
-    markers: TextFilter
-    gate: TextGate | None
+    check: OutputCheck | None
+    markers: NumberedMarkers
+    gate: SentenceGate | None
 
     def __post_init__(self) -> None:
         self._pieces: list[BaseMessage] = []
@@ -154,7 +119,3 @@ class _Text:
         shown = AIMessage("".join(self._words), id=message.id, response_metadata=metadata)
         # A copy is not validated: LangChain's own cache of models makes a usage without tokens.
         return shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})
-
-
-def rewrite(text: str, by: TextFilter) -> str:
-    return by.feed(text) + by.flush()

@@ -22,7 +22,7 @@ from chains.citations.closest import closest_of
 from chains.citations.contradiction import Disagreement, find_disagreements
 from chains.citations.evidence import Asked, asked_about
 from chains.citations.markers import inside, link_labels
-from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
+from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers, rewrite
 from chains.citations.references import (
     bibliography,
     candidates,
@@ -48,7 +48,6 @@ from chains.citations.verification import (
 from chains.documents.source_urls import source_urls
 from chains.metadata import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
-from chains.rewriting import TextFilter, rewrite
 from chains.state import (
     SMALL_TALK,
     UNDERSPECIFIED,
@@ -99,29 +98,27 @@ class CiteSources:
     decline: str = ""
     translations: Translations = field(default_factory=prompts.translations)
 
-    def markers(self, shown: Sequence[Passage]) -> TextFilter:
+    def markers(self, shown: Sequence[Passage]) -> NumberedMarkers:
         """Return what writes the markers of an answer in this style, whole and final."""
         return _REWRITERS[self.style](shown)
 
-    def gate(self, markers: TextFilter, state: Contextualised) -> SentenceGate | None:
+    def gate(self, markers: NumberedMarkers, state: Contextualised) -> SentenceGate | None:
         """Return what checks the sentences of a stream; None where words are shown as they come."""
         if not self.checked or not state["context"]["passages"]:
             return None
         return SentenceGate(partial(self._check, markers=markers, state=state, numbers={}))
 
     def _check(
-        self, text: str, markers: TextFilter, state: Contextualised, numbers: dict[tuple[object, object], int]
+        self, text: str, markers: NumberedMarkers, state: Contextualised, numbers: dict[tuple[object, object], int]
     ) -> CheckedText:
         """Return what of a part of the answer the passages support; its markers are final.
 
         `numbers` are those of the parts before, and get new ones.
         """
         shown = state["context"]["passages"]
-        if isinstance(markers, TitledMarkers):
+        references, notes = read_numbers(text, markers.cited), list[tuple[int, int]]()
+        if self.style == "title":
             references, notes = read_references(text, shown)
-        else:
-            cited = markers.cited if isinstance(markers, NumberedMarkers) else []
-            references, notes = read_numbers(text, cited), []
         notes = [*notes, *((note.start, note.end) for note in bibliography(text, shown))]
         return self._cite(text, references, shown, _asked(state), notes=notes, numbers=numbers)
 

@@ -160,7 +160,11 @@ class TitledMarkers(NumberedMarkers):
 def number_markers(answer: str, shown: Sequence[Passage | None]) -> tuple[str, list[Passage]]:
     """Return the answer with single, consecutive markers, and the passage of each."""
     markers = NumberedMarkers(shown, link_labels(answer))
-    return markers.feed(answer) + markers.flush(), markers.cited
+    return rewrite(answer, markers), markers.cited
+
+
+def rewrite(text: str, markers: NumberedMarkers) -> str:
+    return markers.feed(text) + markers.flush()
 
 
 def insert_markers(

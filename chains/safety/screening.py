@@ -17,9 +17,10 @@ from chains.errors import SafetyCheckError
 from chains.history import turns_of
 from chains.ports import SELF_HARM, ModerationResult, Moderator
 from chains.question import question_of
-from chains.safety.output_check import OutputCheck, SystemPrompt, canary_of, protected
+from chains.safety.output_check import OutputCheck, SystemPrompt, canary_of, fenced
 from chains.state import (
     SMALL_TALK,
+    Context,
     Contextualised,
     ModerationVerdict,
     Passage,
@@ -183,38 +184,6 @@ SUSPICIOUS = "suspicious"
 IsSuspicious = Callable[[str], bool]
 
 
-@dataclass(frozen=True)
-class Screen:
-    """Selects the passages of a state that do not look like an attack; without `is_suspicious` none does."""
-
-    is_suspicious: IsSuspicious | None
-
-    def kept(self, state: Retrieved) -> list[Passage]:
-        """Return the passages that may go on: none for a question that is blocked."""
-        return self._allowed(state, state["documents"])
-
-    def nearest_kept(self, state: Retrieved) -> list[Passage]:
-        """Return the same of the passages below the threshold."""
-        return self._allowed(state, state.get("nearest", []))
-
-    def siblings_kept(self, state: Retrieved) -> list[Passage]:
-        """Return the same of the passages of their sections."""
-        return self._allowed(state, state.get("siblings", []))
-
-    def count_dropped(self, state: Retrieved) -> int:
-        return sum(self._is_dropped(passage) for passage in state["documents"])
-
-    def _allowed(self, state: Retrieved, passages: Sequence[Passage]) -> list[Passage]:
-        return [] if is_blocked(state) else [one for one in passages if not self._is_dropped(one)]
-
-    def _is_dropped(self, passage: Passage) -> bool:
-        if self.is_suspicious is None:
-            return False
-        metadata = passage["metadata"]
-        named = [str(metadata.get(name) or "") for name in ("title", "section")]
-        return bool(metadata.get(SUSPICIOUS)) or self.is_suspicious("\n".join([*named, passage["content"]]))
-
-
 def remembered(is_suspicious: IsSuspicious, *, most: int = 10_000) -> IsSuspicious:
     """Return the same function, which looks at each of the last `most` texts once: many questions find a passage."""
 
@@ -251,8 +220,33 @@ class Safety:
     moderate: Moderate | None = None
 
     @cached_property
-    def screen(self) -> Screen:
-        return Screen(remembered(self.is_suspicious) if self.is_suspicious else None)
+    def _looks_suspicious(self) -> IsSuspicious | None:
+        return remembered(self.is_suspicious) if self.is_suspicious else None
+
+    def kept(self, state: Retrieved) -> list[Passage]:
+        """Return the passages that may go on: none for a question that is blocked."""
+        return self._allowed(state, state["documents"])
+
+    def nearest_kept(self, state: Retrieved) -> list[Passage]:
+        """Return the same of the passages below the threshold."""
+        return self._allowed(state, state.get("nearest", []))
+
+    def siblings_kept(self, state: Retrieved) -> list[Passage]:
+        """Return the same of the passages of their sections."""
+        return self._allowed(state, state.get("siblings", []))
+
+    def count_dropped(self, state: Retrieved) -> int:
+        return sum(self._is_dropped(passage) for passage in state["documents"])
+
+    def _allowed(self, state: Retrieved, passages: Sequence[Passage]) -> list[Passage]:
+        return [] if is_blocked(state) else [one for one in passages if not self._is_dropped(one)]
+
+    def _is_dropped(self, passage: Passage) -> bool:
+        if self._looks_suspicious is None:
+            return False
+        metadata = passage["metadata"]
+        named = [str(metadata.get(name) or "") for name in ("title", "section")]
+        return bool(metadata.get(SUSPICIOUS)) or self._looks_suspicious("\n".join([*named, passage["content"]]))
 
     def output_check(self, state: Contextualised) -> OutputCheck:
         verdict = state.get("safety")
@@ -260,4 +254,8 @@ class Safety:
 
     def fenced(self, state: Contextualised) -> Contextualised:
         """Return the state with its documents fenced, and for a suspicious question the guard before it."""
-        return protected(state, self.guard)
+        verdict, context = state.get("safety"), state["context"]
+        if verdict is None or not context["passages"]:
+            return state
+        fence: Context = {**context, "text": fenced(context["text"], verdict["canary"])}
+        return {**state, "context": fence, "guard": self.guard if verdict["action"] == "guarded" else ""}

@@ -5,8 +5,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from chains.citations import CiteSources
-from chains.citations.numbering import NumberedMarkers, TitledMarkers
-from chains.rewriting import rewrite
+from chains.citations.numbering import NumberedMarkers, TitledMarkers, rewrite
 from chains.state import CitationResult, Context, Generated, Passage
 
 GST = "Import GST in Singapore is 9 % of the CIF value plus duty. The relief limit is S$400 for goods by air or post."

@@ -2,8 +2,7 @@
 
 import pytest
 
-from chains.citations.numbering import NumberedMarkers, TitledMarkers
-from chains.rewriting import rewrite
+from chains.citations.numbering import NumberedMarkers, TitledMarkers, rewrite
 from tests.chains.desk import read
 from tests.chains.test_citation_kinds import KEPT, SHOWN, TRAPS, cited, read_numbered
 

@@ -3,9 +3,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from chains.citations.markers import MarkerBuffer, code_ranges, find_markers
-from chains.citations.numbering import NumberedMarkers, TitledMarkers, number_markers
+from chains.citations.numbering import NumberedMarkers, TitledMarkers, number_markers, rewrite
 from chains.citations.references import read_references
-from chains.rewriting import rewrite
 from tests.chains.desk import SHOWN, read
 
 
