@@ -78,9 +78,9 @@ class ResilientChatModel(BaseChatModel):
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
+        request, failures = self._request(messages, stop, run_manager, kwargs), list[LLMError]()
         for provider in self.providers:
-            with failures.recorded():
+            with _recorded(failures):
                 return provider.generate(request)
         resort, reason = self._resort(failures)
         return marked(compat.generate(resort, messages=messages, stop=stop, run_manager=run_manager), reason)
@@ -88,9 +88,9 @@ class ResilientChatModel(BaseChatModel):
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
+        request, failures = self._request(messages, stop, run_manager, kwargs), list[LLMError]()
         for provider in self.providers:
-            with failures.recorded():
+            with _recorded(failures):
                 return await provider.agenerate(request)
         resort, reason = self._resort(failures)
         return marked(await compat.agenerate(resort, messages=messages, stop=stop, run_manager=run_manager), reason)
@@ -98,9 +98,9 @@ class ResilientChatModel(BaseChatModel):
     def _stream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
-        request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
+        request, failures = self._request(messages, stop, run_manager, kwargs), list[LLMError]()
         for provider in self.providers:
-            with failures.recorded(), closing(provider.stream(request)) as chunks:
+            with _recorded(failures), closing(provider.stream(request)) as chunks:
                 yield from chunks
                 return
         resort, reason = self._resort(failures)
@@ -110,9 +110,9 @@ class ResilientChatModel(BaseChatModel):
     async def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
+        request, failures = self._request(messages, stop, run_manager, kwargs), list[LLMError]()
         for provider in self.providers:
-            with failures.recorded():
+            with _recorded(failures):
                 async with aclosing(provider.astream(request)) as chunks:
                     async for chunk in chunks:
                         yield chunk
@@ -132,27 +132,21 @@ class ResilientChatModel(BaseChatModel):
         callbacks = run_manager or ensure_config().get("callbacks")
         return Request(messages, stop, run_manager, callbacks, prompt_tokens, self.max_tokens, options)
 
-    def _resort(self, failures: "_Failures") -> tuple[BaseChatModel, str]:
+    def _resort(self, failures: list[LLMError]) -> tuple[BaseChatModel, str]:
         """Return what answers without a network, and why it has to."""
-        error = failures.errors[0]  # The first provider's error is the one to mend.
+        error = failures[0]  # The first provider's error is the one to mend.
         if self.last_resort is None:
             raise error
         log.warning("answered_without_language_model", error=type(error).__name__)
         return self.last_resort, reason_of(error)
 
 
-class _Failures:
-    """Why the providers called so far gave no answer."""
-
-    def __init__(self) -> None:
-        self.errors: list[LLMError] = []
-
-    @contextmanager
-    def recorded(self) -> Iterator[None]:
-        """Record an error after which another provider may be called; raise any other."""
-        try:
-            yield
-        except LLMError as error:
-            if not error.can_fall_back:
-                raise
-            self.errors.append(error)
+@contextmanager
+def _recorded(failures: list[LLMError]) -> Iterator[None]:
+    """Record an error after which another provider may be called; raise any other."""
+    try:
+        yield
+    except LLMError as error:
+        if not error.can_fall_back:
+            raise
+        failures.append(error)
