@@ -3,9 +3,8 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableGenerator, ensure_config, run_in_executor
 from pydantic import SkipValidation
@@ -30,55 +29,32 @@ Parts = AsyncIterator[Answer] | Answer
 def replay(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[Question, Answer]:
     """Return a Runnable that streams the answer; `elapsed_ms` is the time since the question was asked."""
 
-    def stream(questions: Iterator[Question], run_manager: CallbackManagerForChainRun) -> Iterator[Answer]:
-        yield from _split(_own(cast("Answer", parts), next(questions), run_manager, elapsed_ms()))
+    def own(part: Any, question: Question, run: Any) -> Iterator[Answer]:
+        """Yield the part with the words and the metadata of this call; a full answer is split."""
+        made: dict[str, Any] = dict(part)
+        if "question" in made:
+            made["question"] = question["question"]
+        if "metadata" in made:
+            fresh = {"query": question["question"], "trace_id": str(run.run_id), "cache": LEVEL}
+            made["metadata"] = made["metadata"] | fresh | {"latency_ms": elapsed_ms(), "timings_ms": {}}
+        answer = cast("Answer", made)
+        return split(answer) if {"answer", "metadata"} <= made.keys() else iter([answer])
 
-    async def astream(
-        questions: AsyncIterator[Question], run_manager: AsyncCallbackManagerForChainRun
-    ) -> AsyncIterator[Answer]:
+    def stream(questions: Iterator[Question], run_manager: Any) -> Iterator[Answer]:
+        yield from own(parts, next(questions), run_manager)
+
+    async def astream(questions: AsyncIterator[Question], run_manager: Any) -> AsyncIterator[Answer]:
         question = await anext(questions)
         async for part in cast("AsyncIterator[Answer]", parts):
-            for chunk in _split(_own(part, question, run_manager, elapsed_ms())):
+            for chunk in own(part, question, run_manager):
                 yield chunk
 
     return RunnableGenerator(cast("Any", stream), cast("Any", astream), name=NAME)
 
 
-def _own(
-    part: Answer,
-    question: Question,
-    run: CallbackManagerForChainRun | AsyncCallbackManagerForChainRun,
-    elapsed_ms: float,
-) -> Answer:
-    """Return the part with the words and the metadata of this call."""
-    own: dict[str, Any] = dict(part)
-    if "question" in own:
-        own["question"] = question["question"]
-    if "metadata" in own:
-        fresh = {"query": question["question"], "trace_id": str(run.run_id), "cache": LEVEL}
-        own["metadata"] = own["metadata"] | fresh | {"latency_ms": elapsed_ms, "timings_ms": {}}
-    return cast("Answer", own)
-
-
-def _split(part: Answer) -> Iterator[Answer]:
-    """Split full answers; pass chunks through."""
-    return split(part) if {"answer", "metadata"} <= part.keys() else iter([part])
-
-
 # For what may well be answered better in a minute: a passage was missed, the model gave up or was cut off.
 BRIEF_TTL_S = 60.0
 _BRIEF = frozenset({"unsure", "declined", "no_results", "ungrounded", "small_talk", "question_back", "redirected"})
-
-
-class _Lookup(NamedTuple):
-    """The key under which the answer of a call is kept, and when the call began."""
-
-    key: str
-    clock: Clock
-    began: float
-
-    def elapsed_ms(self) -> float:
-        return round(1000 * (self.clock.now() - self.began), 3)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -110,9 +86,10 @@ class CachedAnswers(Around):
         if lookup is None:
             yield from call.ask(call.question)
             return
-        found = self.cache.get(lookup.key)
+        key, elapsed_ms = lookup
+        found = self.cache.get(key)
         if found is not None:
-            yield from replay(found, elapsed_ms=lookup.elapsed_ms).stream(call.question, call.config)
+            yield from replay(found, elapsed_ms=elapsed_ms).stream(call.question, call.config)
             return
         parts = []
         for part in call.ask(call.question):
@@ -120,7 +97,7 @@ class CachedAnswers(Around):
             yield part
         answer = merge(parts)
         if ttl_s := self._lifetime_s(answer):
-            self.cache.set(lookup.key, answer, ttl_s=ttl_s)
+            self.cache.set(key, answer, ttl_s=ttl_s)
 
     async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
         lookup = await run_in_executor(None, self._lookup, call)  # The version may be read from a database.
@@ -128,19 +105,23 @@ class CachedAnswers(Around):
             async for part in call.aask(call.question):
                 yield part
             return
-        async with self._joined(lookup, call) as (parts, is_own):
-            replayed = replay(parts, elapsed_ms=lookup.elapsed_ms)
+        key, elapsed_ms = lookup
+        async with self._joined(key, call) as (parts, is_own):
+            replayed = replay(parts, elapsed_ms=elapsed_ms)
             async for part in parts if is_own else replayed.astream(call.question, call.config):
                 yield part
 
-    def _lookup(self, call: Invocation) -> _Lookup | None:
-        """Return the key of the call; None where it has none, and the chain itself reports what is wrong."""
+    def _lookup(self, call: Invocation) -> tuple[str, Callable[[], float]] | None:
+        """Return the key of the call, and what tells the milliseconds since it began; None where it has none.
+
+        The chain itself reports what is wrong with it.
+        """
         began, version = self.clock.now(), self.version()
         try:
             key = self._key(call.question, ensure_config(call.config), version)
         except (WaypointError, TypeError, ValueError, RecursionError):
             return None
-        return _Lookup(key, self.clock, began) if version else None
+        return (key, lambda: round(1000 * (self.clock.now() - began), 3)) if version else None
 
     def _key(self, question: Question, config: RunnableConfig, version: str | None) -> str:
         given = {name: value for name, value in question.items() if value is not None}
@@ -150,25 +131,25 @@ class CachedAnswers(Around):
         return canonical([version, options, configured | asdict(filters_of(config))])
 
     @asynccontextmanager
-    async def _joined(self, lookup: _Lookup, call: Invocation) -> AsyncIterator[tuple[AsyncIterator[Answer], bool]]:
+    async def _joined(self, key: str, call: Invocation) -> AsyncIterator[tuple[AsyncIterator[Answer], bool]]:
         """Give the parts of the answer, and whether this call makes them itself."""
-        found = await self.cache.aget(lookup.key)
+        found = await self.cache.aget(key)
         if found is not None:
             yield _alone(found), False
             return
-        with self._under_way.join(lookup.key, lambda: self._answer(lookup, call)) as (parts, is_own):
+        with self._under_way.join(key, lambda: self._answer(key, call)) as (parts, is_own):
             if not is_own:
                 self.stats.add(LEVEL, "shared")
             yield parts, is_own
 
-    async def _answer(self, lookup: _Lookup, call: Invocation) -> AsyncGenerator[Answer]:
+    async def _answer(self, key: str, call: Invocation) -> AsyncGenerator[Answer]:
         parts = []
         async for part in call.aask(call.question):
             parts.append(part)
             yield part
         answer = merge(parts)
         if ttl_s := self._lifetime_s(answer):
-            await self.cache.aset(lookup.key, answer, ttl_s=ttl_s)
+            await self.cache.aset(key, answer, ttl_s=ttl_s)
 
     def _lifetime_s(self, answer: Answer) -> float:
         """Return `ttl_s` for a good answer, a minute for a poor one, and 0 for one that must not be given again.
