@@ -40,11 +40,12 @@ LEADERS, POOL = 10, 30
 
 
 class Candidate(NamedTuple):
-    """A chunk that one of the searches found; `score` is its cosine similarity."""
+    """A chunk that one of the searches found; `score` is its cosine similarity, `fused` what it is ranked by."""
 
     id: str
     score: float
     place: ChunkPlace | None = None
+    fused: float = 0.0
 
     @property
     def document(self) -> str:
@@ -52,36 +53,21 @@ class Candidate(NamedTuple):
         return self.place.document if self.place else self.id
 
 
-class Fused(NamedTuple):
-    """A candidate, and what it is ranked by."""
-
-    candidate: Candidate
-    score: float
-
-
 def rank(
     candidates: Sequence[Candidate], bm25: Mapping[str, float], *, named: Mapping[str, float] | None = None
-) -> list[Fused]:
+) -> list[Candidate]:
     """Return the candidates, best first.
 
     Of near-duplicates the copy leads whose document holds more of the best candidates; at most `PER_DOCUMENT` chunks
     of one document stand before those of the others. Where the question names long documents (`named`: weight by id),
     theirs lead, and may be any number.
     """
-    near_by = {
-        candidate.place[:2]: bm25.get(candidate.id, 0.0) for candidate in candidates if candidate.place is not None
-    }
-    weight = BM25_WEIGHT_NAMED if named else BM25_WEIGHT
-    fused = [
-        Fused(
-            candidate,
-            candidate.score
-            + weight * _words_score(candidate, bm25.get(candidate.id, 0.0), near_by)
-            + NAMED_WEIGHT * (named or {}).get(candidate.document, 0.0),
-        )
-        for candidate in candidates
-    ]
-    ranked = sorted(fused, key=lambda one: one.score, reverse=True)
+    near_by = {one.place[:2]: bm25.get(one.id, 0.0) for one in candidates if one.place is not None}
+    weight, leads, fused = BM25_WEIGHT_NAMED if named else BM25_WEIGHT, named or {}, list[Candidate]()
+    for one in candidates:
+        words = weight * _words_score(one, bm25.get(one.id, 0.0), near_by)
+        fused.append(one._replace(fused=one.score + words + NAMED_WEIGHT * leads.get(one.document, 0.0)))
+    ranked = sorted(fused, key=lambda one: one.fused, reverse=True)
     best = _lead_with_source(ranked[:POOL])
     return (best if named else _spread(best)) + ranked[POOL:]
 
@@ -95,20 +81,20 @@ def _words_score(candidate: Candidate, bm25: float, near_by: Mapping[tuple[str, 
     return bm25 + NEIGHBOUR_WEIGHT * borrowed
 
 
-def _lead_with_source(ranked: Sequence[Fused]) -> list[Fused]:
+def _lead_with_source(ranked: Sequence[Candidate]) -> list[Candidate]:
     """Let near-duplicates swap places so that the document that says more about the question leads."""
-    support = Counter(one.candidate.document for one in ranked)
-    words = [_words(one.candidate.place.text if one.candidate.place else "") for one in ranked]
+    support = Counter(one.document for one in ranked)
+    words = [_words(one.place.text if one.place else "") for one in ranked]
     result = list(ranked)
     seen: set[int] = set()
     for first in range(min(LEADERS, len(ranked))):
         copies = [] if first in seen else [first]
         for other in range(first + 1, len(ranked)) if copies else ():
-            is_other = other not in seen and ranked[other].candidate.document != ranked[first].candidate.document
+            is_other = other not in seen and ranked[other].document != ranked[first].document
             if is_other and _alike(words[first], words[other]):
                 copies.append(other)
         seen.update(copies)
-        preferred = sorted(copies, key=lambda place: -support[ranked[place].candidate.document])
+        preferred = sorted(copies, key=lambda place: -support[ranked[place].document])
         for place, chosen in zip(copies, preferred, strict=True):
             result[place] = ranked[chosen]
     return result
@@ -126,12 +112,12 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return longer < 2.5 * shorter and len(one & other) >= 0.8 * shorter
 
 
-def _spread(ranked: Sequence[Fused]) -> list[Fused]:
+def _spread(ranked: Sequence[Candidate]) -> list[Candidate]:
     """Put what a document has beyond its share behind the others."""
     counts: Counter[str] = Counter()
-    within: list[Fused] = []
-    beyond: list[Fused] = []
+    within: list[Candidate] = []
+    beyond: list[Candidate] = []
     for one in ranked:
-        counts[one.candidate.document] += 1
-        (within if counts[one.candidate.document] <= PER_DOCUMENT else beyond).append(one)
+        counts[one.document] += 1
+        (within if counts[one.document] <= PER_DOCUMENT else beyond).append(one)
     return within + beyond

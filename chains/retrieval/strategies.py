@@ -114,11 +114,9 @@ class HybridRetriever(ChunkRetriever):
         vector = self.store.embeddings.embed_query(asked)
         with self.store.reading():
             ranked = rank(*self._candidates(asked, vector, max(self.candidates, top_k), filters), named=named)
-            best = [one for one in ranked if one.candidate.score >= threshold][:top_k]
-            return fetched(
-                self.store,
-                {one.candidate.id: {SCORE: one.candidate.score, FUSED_SCORE: round(one.score, 6)} for one in best},
-            )
+            best = [one for one in ranked if one.score >= threshold][:top_k]
+            scores = {one.id: {SCORE: one.score, FUSED_SCORE: round(one.fused, 6)} for one in best}
+            return fetched(self.store, scores)
 
     def _candidates(
         self, query: str, vector: list[float], limit: int, filters: Filters

@@ -10,13 +10,13 @@ def candidate(name, score, *, document=None, number=0, section="S", text=None):
 
 
 def ids(ranked):
-    return [fused.candidate.id for fused in ranked]
+    return [one.id for one in ranked]
 
 
 def test_words_lift_a_chunk_over_a_nearer_one():
     ranked = rank([candidate("near", 0.5), candidate("exact", 0.4)], {"exact": 8.0})
 
-    assert [(fused.candidate.id, round(fused.score, 3)) for fused in ranked] == [("exact", 0.6), ("near", 0.5)]
+    assert [(one.id, round(one.fused, 3)) for one in ranked] == [("exact", 0.6), ("near", 0.5)]
 
 
 def test_a_chunk_without_section_borrows_from_its_neighbour():
