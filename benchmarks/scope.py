@@ -10,11 +10,14 @@ in-scope examples that the file's own threshold would decline: each asks for mor
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import open_index, sample_corpus
-from chains.scope import SCOPE_FILE, HeldOut, ScopeGate, load_scope
+from chains.scope import SCOPE_FILE, ScopeGate, load_scope, ridge
 
 THRESHOLDS = (0.30, 0.36, 0.42, 0.48, 0.54)
 
@@ -24,7 +27,7 @@ def main() -> None:
     configure_logs("warning")
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else sample_corpus() / SCOPE_FILE
     scope = load_scope(path)
-    rows = ScopeGate(scope, open_index(load_settings()).embeddings).leave_one_out()
+    rows = leave_one_out(ScopeGate(scope, open_index(load_settings()).embeddings))
     print("| threshold | in scope, declined | to decline, recognised | of these to the right team |\n|---|---|---|---|")
     for threshold in sorted({*THRESHOLDS, scope.threshold}):
         print(table_row(rows, threshold))
@@ -33,6 +36,31 @@ def main() -> None:
             print(
                 f"declined at {scope.threshold}, though in scope: {row.text!r} (score {row.score:.2f}, {row.predicted})"
             )
+
+
+class HeldOut(NamedTuple):
+    """An example, its intent (None is in scope), and what a classifier of the other examples makes of it."""
+
+    text: str
+    intent: str | None
+    score: float
+    predicted: str | None  # None where the nearest of the others is in scope: then it is not declined.
+
+
+def leave_one_out(gate: ScopeGate) -> list[HeldOut]:
+    """Return what the others make of each example, in the order of the file."""
+    classifier, targets = gate.fitted(), gate.targets()
+    similarities = classifier.vectors @ classifier.vectors.T
+    inverse = np.linalg.inv(ridge(similarities, classifier.declines))
+    scores = targets - (inverse @ targets) / np.diag(inverse)[:, None]  # Exact for ridge regression.
+    np.fill_diagonal(similarities, -1.0)
+    nearest = classifier.declines[similarities.argmax(axis=1)]
+    names = [intent.name for intent in gate.scope.intents]
+    predicted = [names[int(row[1:].argmax())] if near else None for row, near in zip(scores, nearest, strict=True)]
+    return [
+        HeldOut(text, names[place] if place is not None else None, float(row[0]), name)
+        for (text, place), row, name in zip(gate.examples(), scores, predicted, strict=True)
+    ]
 
 
 def declined(row: HeldOut, threshold: float) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -166,15 +166,6 @@ _CODE = re.compile(r"(?<![^\W_])(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w+(?:-\w+)*")
 Numbers = NDArray[np.float64]
 
 
-class HeldOut(NamedTuple):
-    """An example, its intent (None is in scope), and what a classifier of the other examples makes of it."""
-
-    text: str
-    intent: str | None
-    score: float
-    predicted: str | None  # None where the nearest of the others is in scope: then it is not declined.
-
-
 @dataclass(frozen=True, slots=True)
 class KernelClassifier:
     """The examples' vectors and their dual weights: a column for declining, then one for each intent."""
@@ -216,48 +207,32 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
             return None
         return _first_if_all([self._judge(one, state.get("language")) for one in vectors]) or state.get("scope")
 
-    def leave_one_out(self) -> list[HeldOut]:
-        """Return what the others make of each example, in the order of the file."""
-        classifier = self._fitted()
-        similarities = classifier.vectors @ classifier.vectors.T
-        targets = self._targets()
-        inverse = np.linalg.inv(_ridge(similarities, classifier.declines))
-        scores = targets - (inverse @ targets) / np.diag(inverse)[:, None]  # Exact for ridge regression.
-        np.fill_diagonal(similarities, -1.0)
-        nearest = classifier.declines[similarities.argmax(axis=1)]
-        names = [intent.name for intent in self.scope.intents]
-        predicted = [names[int(row[1:].argmax())] if near else None for row, near in zip(scores, nearest, strict=True)]
-        return [
-            HeldOut(text, names[place] if place is not None else None, float(row[0]), name)
-            for (text, place), row, name in zip(self._examples(), scores, predicted, strict=True)
-        ]
-
     def _judge(self, vector: Sequence[float], language: str | None) -> Redirect | None:
-        score, place = self._fitted().score(np.asarray(vector, dtype=np.float64))
+        score, place = self.fitted().score(np.asarray(vector, dtype=np.float64))
         if place is None or score <= self.scope.threshold:
             return None
         intent = self.scope.intents[place]
         return Redirect(intent=intent.name, text=intent.redirect_in(language))
 
-    def _fitted(self) -> KernelClassifier:
+    def fitted(self) -> KernelClassifier:
         with self._lock:
             if self._classifier is None:
-                texts = [text for text, _ in self._examples()]
+                texts = [text for text, _ in self.examples()]
                 vectors = np.asarray(self.embeddings.embed_documents(texts), dtype=np.float64)
-                targets = self._targets()
+                targets = self.targets()
                 declines = targets[:, 0] > 0
-                solved = np.linalg.solve(_ridge(vectors @ vectors.T, declines), targets)
+                solved = np.linalg.solve(ridge(vectors @ vectors.T, declines), targets)
                 self._classifier = KernelClassifier(vectors, np.asarray(solved, dtype=np.float64), declines)
             return self._classifier
 
-    def _examples(self) -> list[tuple[str, int | None]]:
+    def examples(self) -> list[tuple[str, int | None]]:
         """Return each example with the place of its intent, None in scope."""
         declined = [(text, place) for place, intent in enumerate(self.scope.intents) for text in intent.examples]
         return [*declined, *((text, None) for text in self.scope.in_scope)]
 
-    def _targets(self) -> Numbers:
+    def targets(self) -> Numbers:
         """Return a row for each example: +1 to decline or -1 in scope, then 1 under its own intent."""
-        places = [place for _, place in self._examples()]
+        places = [place for _, place in self.examples()]
         targets = np.zeros((len(places), 1 + len(self.scope.intents)))
         for row, place in zip(targets, places, strict=True):
             row[0] = -1.0 if place is None else 1.0
@@ -316,7 +291,7 @@ def _first_if_all(redirects: Sequence[Redirect | None]) -> Redirect | None:
     return redirects[0] if redirects and all(redirects) else None
 
 
-def _ridge(similarities: Numbers, declines: NDArray[np.bool_]) -> Numbers:
+def ridge(similarities: Numbers, declines: NDArray[np.bool_]) -> Numbers:
     """Return the regularised kernel matrix; an example of the larger side counts for less."""
     share = np.where(declines, declines.mean(), 1 - declines.mean())
     ridge: Numbers = _kernel(similarities) + np.diag(2 * RIDGE * share)
