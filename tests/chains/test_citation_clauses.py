@@ -27,6 +27,7 @@ def supported(answer: str) -> list[bool]:
         ("Import is 9 % [2], and export is 0 % [1].", [True, True]),
         ("The rate on imports is 9 % [2] while exports are zero-rated [1].", [True, True]),
         ("- Imports: 9 % [2]; exports: 0 % [1]", [True, True]),
+        ("Imports: 9 % [2], exports: zero-rated [1]", [True, True]),
         ("Import is 9 % [1], and export is 0 % [2].", [False, False]),
         ("Import is 9 % [2], and export is 5 % [1].", [True, False]),
         ("Import is 9 % [2], export is 0 % [1], and tea is free.", [True, False]),
