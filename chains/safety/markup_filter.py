@@ -188,7 +188,9 @@ class MarkupFilter:
             case "auto":
                 return found[0] if self._allow(found["auto"]) else REMOVED
             case "bare":
-                return self._bare(found[0], goes_on=_GOES_ON.match(self._held, found.end()) is not None)
+                shown = self._bare(found[0], goes_on=_GOES_ON.match(self._held, found.end()) is not None)
+                is_enclosed = self._held[: found.start()].endswith("(") and shown.startswith(f"{REMOVED})")
+                return shown.replace(REMOVED, REMOVED[1:-1], 1) if is_enclosed else shown
         destination = found["destination"] or found["defined"]
         if destination is None or self._may_lead_to(destination):
             return found[0]

@@ -7,11 +7,11 @@ from typing import Final, Literal
 
 from chains.text.quantities import UNITS, quantities
 from chains.text.tokens import MONTHS, tokens
-from chains.text.words import one_error_away
+from chains.text.words import one_error_away, word_list
 
 Kind = Literal[
-    "phone", "mail", "duration", "count", "share", "money", "number", "date", "who", "where", "definition", "verdict",
-    "list", "manner", "exception",
+    "phone", "address", "duration", "count", "share", "money", "number", "date", "who", "where", "definition",
+    "verdict", "list", "manner", "exception",
 ]  # fmt: skip
 
 _UNITS_OF_TIME: Final = r"(?:\w+ )?(?:minutes|hours|days|weeks|months|years)"
@@ -21,7 +21,7 @@ _AMOUNTS: Final = (
 )
 _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("phone", r"\b(?:tele)?phone number|\bfax number|\bhotline\b"),
-    ("mail", r"\be-?mail address\b"),
+    ("address", r"\baddress(?:es)?\b"),
     ("duration", rf"\bhow (?:long|soon|quickly|far ahead|many {_UNITS_OF_TIME})\b"),
     ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),
     ("share", r"\bper ?cent(?:age)?\b|\b(?:commission|discount|duty|gst|interest|tax|vat) rates?\b"),
@@ -71,10 +71,25 @@ _MEASURES: Final[Mapping[Kind, Callable[[set[str]], bool]]] = {
     "share": lambda measures: "%" in measures,
     "money": lambda measures: not measures <= _NO_MONEY,
 }
+ROLES: Final = word_list("""
+    accountant admin administrator advis[eo]r agent applicant archivist assistant attendant auditor authority board bank
+    buyer captain caretaker carer carrier cashier chair chef clerk client committee company contractor cook council
+    counsellor courier crew customer dean dentist department desk dietician director doctor driver editor employee
+    employer engineer family farmer foreman guard guest head holder host importer exporter inspector instructor janitor
+    keeper landlord lawyer lead leader librarian manager manufacturer mayor mechanic member midwife minister nurse
+    office officer operator owner parent partner patient person pharmacist physician pilot planner police porter
+    president principal producer receiver reception receptionist registrar resident secretary seller sender shipper
+    staff steward student supervisor supplier surgeon surveyor teacher team technician teller tenant trainer treasurer
+    trustee tutor user usher vendor vet visitor volunteer warden worker \\w+(?:ist|ician|eer|woman|man)""")
+"""Words for who does something: as good as a name where one asks who."""
 _MONTHS: Final = "|".join(month.title() for month in MONTHS)
 _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "phone": re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}"),
-    "mail": re.compile("@"),
+    "address": re.compile(
+        r"@|https?://|www\.|\b(?:Street|Road|Avenue|Lane|Square|Drive|Quay|Boulevard|P\.? ?O\.? Box)\b"
+        r"|stra(?:\u00df|ss)e\b"
+        r"|\b\d{1,4}[a-z]? [A-Z]\w+(?: [A-Z]\w+)*, |, \d{4,5}\b|\b\d{5} [A-Z]|\b[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b"
+    ),
     "duration": re.compile(
         r"\b(?:no|not|never|unlimited|until|till|as (?:soon|long|quickly)|immediate(?:ly)?|instant(?:ly)?|at once"
         r"|within|during|straight away|overnight|depend(?:s|ing)?|var(?:y|ies)|before|after|upon"
@@ -92,12 +107,16 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
         r"|\b(?:daily|weekly|monthly|annual(?:ly)?)\b"
         r"|\b(?:morning|noon|midnight|afternoon|evening|o'clock)\b|\b\d{1,2} ?[ap]\.?m\b"
     ),
-    "who": re.compile(r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"),
+    "who": re.compile(
+        r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"
+        rf"|\b(?:[Aa]n?|[Tt]he|[Ee](?:ach|very)|[Yy]?[Oo]ur|[Bb]y|[Aa]ny|[Aa]ll|[Oo]nly) "
+        rf"(?:[\w-]+ ){{0,2}}?(?:{'|'.join(ROLES)})s?\b"
+    ),
     "where": re.compile(r"\b(?:in|at|on|near|from|to|of) (?:the )?[A-Z]|\b(?:north|south|east|west)\w*\b"),
     "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
     "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
 }  # fmt: skip
-_STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "duration", "count", "share", "money")
+_STRICT: Final[tuple[Kind, ...]] = ("phone", "address", "duration", "count", "share", "money")
 """Kinds whose figures have a measure by which another kind is told: the first that is asked for counts."""
 
 

@@ -109,12 +109,13 @@ _EMPHASIS = re.compile(
     r"\*\*+|~~+|`+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|(?<![\w*])\*(?=[\w\"'(])|(?<=[\w.!?:)\"'])\*(?![\w*])"
 )
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|<>~])")
+_QUOTED = re.compile(r"\n\s*(?:>\s?)+")
 _MARKS = frozenset("*_`~[<\\")
 
 
 def plain(markdown: str) -> str:
     """Strip markdown's marks and keep its words, on one line."""
-    text = markdown
+    text = _QUOTED.sub(" ", markdown) if ">" in markdown else markdown
     if not _MARKS.isdisjoint(text):
         text = _TAG.sub(" ", _LINK.sub(r"\1", text))
         text = _ESCAPE.sub(r"\1", _EMPHASIS.sub("", text))

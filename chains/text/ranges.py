@@ -54,6 +54,19 @@ def crossed(rows: Sequence[Statement], question: str) -> Statement | None:
     return labels.get(first if begins else second)
 
 
+_NUMBERED: Final = re.compile(r"(\D*[^\W\d])\W*(\d\w*)$")
+
+
+def numbered(rows: Sequence[Statement], question: str) -> list[bool]:
+    """Return which rows have another number than the question names: of boxes 1 to 80, "Box 58" is one or none."""
+    names = [found for row in rows if (found := _NUMBERED.match(row.cells[0].text))]
+    kinds = {name[1].casefold() for name in names}
+    if len(kinds) > 1 or not names or len(names) < len(rows):
+        return [False] * len(rows)
+    asked = re.findall(rf"\b{re.escape(kinds.pop())}s?\W{{0,3}}(\d\w*)", question.casefold())
+    return [bool(asked) and name[2].casefold() not in asked for name in names]
+
+
 _FIRST: Final = re.compile(r"\b(?:first|1st)\b", re.IGNORECASE)
 _FURTHER: Final = re.compile(
     r"\b(?:additional|another|extra|further|second|third|fourth|[234](?:nd|rd|th))\b", re.IGNORECASE

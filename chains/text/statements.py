@@ -229,6 +229,8 @@ class _Reader:
             self._close()
         self.kind = "text"
         self.paragraph.append(_Line(start, line.end, self.text[start : line.end]))
+        if start > line.start and self.text[start : line.end].endswith(":"):  # The name of a callout.
+            self._close()
 
     def _add(self, kind: Kind, start: int, end: int, cells: Sequence[Cell] = ()) -> None:
         headings, columns = tuple(name for _, name in self.headings), self.columns if cells else ()

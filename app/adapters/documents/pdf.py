@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import pypdfium2
 from pypdfium2 import raw
 
+from app.adapters.documents.pdf_grid import grids, in_rows
 from app.adapters.documents.pdf_headings import (
     FoundHeading,
     headings,
@@ -144,8 +145,9 @@ def page_lines(document: pypdfium2.PdfDocument, number: int) -> tuple[list[Line]
     except pypdfium2.PdfiumError:
         return None
     try:
-        lines, unseen = read_lines(page)
-        return with_values(document, page, in_reading_order(lines)), unseen
+        tables = grids(page)
+        lines, unseen = read_lines(page, lambda *edges: any(table.parts(*edges) for table in tables))
+        return with_values(document, page, in_reading_order(in_rows(lines, tables))), unseen
     except pypdfium2.PdfiumError:
         return None
     finally:

@@ -2,7 +2,7 @@
 
 import ctypes
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, pairwise
@@ -112,7 +112,7 @@ BAR = "| "  # A row of a table begins so.
 # How pdfium writes a hyphen at the end of a line, whose two halves it joins.
 _HYPHENS = str.maketrans({"\x02": HYPHEN, "\ufffe": HYPHEN, "\xa0": " "})
 _SPACES = re.compile(r"\s+")
-
+_BLANKS = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 _NUMBER = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 # Two pieces stand on one row where their middles differ by less than this part of their height.
@@ -121,6 +121,9 @@ ROW_TOLERANCE = 0.35
 PARAGRAPH_GAP, SENTENCE_GAP = 0.5, 1.6  # The second one within a sentence.
 # A gap of so many heights of a line stands between the cells of a table; a longer line is not looked at.
 CELL_GAP, LONGEST_HEADING = 1.5, 200
+
+
+Parts = Callable[[float, float, float], bool]
 
 
 class Piece(NamedTuple):
@@ -146,18 +149,26 @@ class Line(NamedTuple):
     cells: bool = False  # Its words stand apart like the cells of a table; looked at where they might be a heading.
 
     @property
+    def parts(self) -> tuple[Piece, ...]:
+        """Return its pieces; the whole line where it has no gap."""
+        return self.pieces or (Piece(self.left, self.right, self.text),)
+
+    @property
     def numbers(self) -> int:
         """Return how many of its words hold a digit."""
         return sum(1 for word in self.text.split() if _NUMBER.search(word))
 
 
-def read_lines(page: pypdfium2.PdfPage) -> tuple[list[Line], list[str]]:
-    """Return the lines in the order in which the file draws them, and the words that nobody sees."""
+def read_lines(page: pypdfium2.PdfPage, parts: Parts = lambda *_: False) -> tuple[list[Line], list[str]]:
+    """Return the lines in the order in which the file draws them, and the words that nobody sees.
+
+    `parts` returns whether something is drawn between two edges at a height, so that the words there stand apart.
+    """
     text = page.get_textpage()
     try:
         unseen = Unseen(page, text)
         spans = ((start, unseen.without(start, letters)) for start, letters in _spans(text))
-        lines = [line for start, letters in spans if (line := _line(text, start, letters))]
+        lines = [line for start, letters in spans if (line := _line(text, start, letters, parts))]
         return _rows(lines), unseen.texts
     finally:
         text.close()
@@ -198,7 +209,7 @@ def _spans(text: pypdfium2.PdfTextPage) -> Iterator[tuple[int, str]]:
     yield start, "".join(letters)
 
 
-def _line(text: pypdfium2.PdfTextPage, start: int, letters: str) -> Line | None:
+def _line(text: pypdfium2.PdfTextPage, start: int, letters: str, parts: Parts) -> Line | None:
     shown = _SPACES.sub(" ", storable(letters.translate(_HYPHENS))).strip()
     if not shown:
         return None
@@ -208,18 +219,20 @@ def _line(text: pypdfium2.PdfTextPage, start: int, letters: str) -> Line | None:
     fonts, size = (_font(text, first), _font(text, last)), round(2 * (top - bottom)) / 2
     bold, italic = all(font.bold for font in fonts), all(font.italic for font in fonts)
     cells = (bold or shown.isupper()) and len(shown) <= LONGEST_HEADING and _has_cells(text, start, letters, size)
-    pieces = tuple(_pieces(text, start, letters, size))
+    pieces = tuple(_pieces(text, start, letters, size, parts))
     right, top, bottom = max(left, right), max(top, high), min(bottom, low)
     return Line(shown, size, bold, left, bottom, right, top, italic, pieces, cells)
 
 
-def _pieces(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float) -> Iterator[Piece]:
-    """Yield the parts of a line between gaps that the file does not fill with blanks; nothing where it has no gap."""
+def _pieces(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float, parts: Parts) -> Iterator[Piece]:
+    """Yield the parts of a line between rules, or gaps that no blanks fill; nothing where it has neither."""
     edges: list[tuple[int, int]] = [(0, 0)]
-    for place, letter in enumerate(letters[1:-1], start=1):
-        if letter == " " and raw.FPDFText_IsGenerated(text, start + place) == 1:
-            before, after = (text.get_charbox(start + near) for near in (place - 1, place + 1))
-            edges += [(place, place + 1)] * (after[0] - before[2] > CELL_GAP * size)
+    for blank in _BLANKS.finditer(letters):
+        before, after = (text.get_charbox(start + near) for near in (blank.start() - 1, blank.end()))
+        is_filled = raw.FPDFText_IsGenerated(text, start + blank.start()) != 1
+        is_gap = not is_filled and after[0] - before[2] > CELL_GAP * size
+        if is_gap or parts(before[2], after[0], (before[1] + before[3]) / 2):
+            edges.append(blank.span())
     if len(edges) == 1:
         return
     for (_, first), (end, _) in pairwise([*edges, (len(letters), 0)]):
@@ -289,6 +302,7 @@ def _joined(one: Line, other: Line) -> Line:
         min(one.bottom, other.bottom),
         second.right,
         max(one.top, other.top),
+        pieces=tuple(piece for line in (first, second) for piece in line.parts),
         cells=True,
     )
 

@@ -123,9 +123,8 @@ def _prose(lines: Sequence[Line]) -> list[Line]:
 
 def _by_column(line: Line, edges: Sequence[float]) -> list[Piece | None]:
     """Return the pieces of a line by the columns that begin at these edges; nothing where one stands elsewhere."""
-    pieces = line.pieces or (Piece(line.left, line.right, line.text),)
     row: list[Piece | None] = [None] * len(edges)
-    for piece in pieces:
+    for piece in line.parts:
         column = next((number for number, edge in enumerate(edges) if abs(piece.left - edge) <= TOLERANCE), None)
         if column is None or (column + 1 < len(edges) and piece.right > edges[column + 1]):
             return []

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 import prompts
-from app.wings.offline.evidence import VERDICT, Candidate, Evidence
+from app.wings.offline.evidence import NEAR_PASSAGE, VERDICT, Candidate, Evidence
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.ranker import Ranker
 from chains.citations.clashes import is_negation
@@ -22,8 +22,6 @@ AS_MUCH: Final = 0.6
 """The share of the best one's part of the question that it has to hold."""
 NEAR: Final = 0.1
 """The least probability with which a statement counts as near."""
-NEAR_PASSAGE: Final = 0.5
-"""The similarity from which a passage is near, whatever is thought of its statements."""
 ALSO: Final = 0.7
 """The share of the best one's probability that a statement beside it has to have."""
 ALSO_UNSURE: Final = 0.3

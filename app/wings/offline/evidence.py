@@ -1,7 +1,7 @@
 """Measure how each statement of the context answers a question: the numbers that the ranker weighs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,7 @@ from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import MARK, STATE, holds_on, is_left, names_edition, series_of
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, Kind, fits, is_measured
-from chains.text.ranges import counted, crossed, ranged
+from chains.text.ranges import counted, crossed, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -30,10 +30,13 @@ MOST_OF_NAME: Final = 0.5
 MOST_NAMED: Final = 0.6
 NAMED: Final = 0.6
 """The share of a cell's words by which a question names it."""
+NEAR_PASSAGE: Final = 0.5
+"""The similarity from which a passage is near, whatever is thought of its statements."""
 UNNAMED, LACKING = 0.55, 0.7
 """The most probability without a name or all things of the question, and of a figure without one of these."""
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
+PRICES: Final = frozenset({"cost", "price"})
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
 _RANKS: Final = re.compile(
@@ -281,10 +284,11 @@ class Evidence:
     def _compare_rows(self) -> tuple[list[bool], Matrix]:
         """Return which rows are others than the question names, and how their ranges fit its figures."""
         others, ranges = np.zeros(len(self.statements), dtype=bool), np.zeros(len(self.statements))
-        tables: dict[tuple[int, int], list[int]] = {}
+        tables: dict[tuple[object, ...], list[int]] = {}
         for place, one in enumerate(self.statements):
             if one.statement.kind == "row":
-                tables.setdefault(one.block, []).append(place)
+                table = (self.entries[one.entry].title, one.statement.columns) if one.statement.columns else one.block
+                tables.setdefault(table, []).append(place)  # Of a long table that several passages hold as well.
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
             found = zip(ranged(rows, self.question.quantities), counted(rows, self.question.text), strict=True)
@@ -293,7 +297,9 @@ class Evidence:
                 float(row is reached) or fit or other for row, (fit, other) in zip(rows, found, strict=True)
             ]
             others[places] = (
-                self._other_rows(rows, self._alone[places]) if reached is None else [row is not reached for row in rows]
+                self._other_rows(rows, self._alone[places]) | numbered(rows, self.question.text)
+                if reached is None
+                else [row is not reached for row in rows]
             )
         return others.tolist(), ranges
 
@@ -366,12 +372,25 @@ class Evidence:
         self.contradicted = [self.contradicted[row] for row in rows]
         self.values = self.values[list(rows)]
         self.agreement = np.array(
-            [[float(self._agree(one, other)) for other in self.statements] for one in self.statements]
+            [
+                [float(out > is_out or self._agree(one, other)) for other, out in self._judged()]
+                for one, is_out in self._judged()
+            ]
         )
         if meanings:
             found = np.array(meanings)
             self.values[:, FEATURES.index("meaning")] = found
             self.values[:, FEATURES.index("meaning_above")] = found - found.mean()
+            # A passage on many things is near where one statement in it holds all that is asked.
+            kind, score = (FEATURES.index(name) for name in ("kind", "score"))
+            kinds, implied = self.values[:, [kind]], [term.asks or term.key in PRICES for term in self.question.terms]
+            said = np.array([one.strengths for one in self.statements]) >= LEAD
+            is_held = ((said | ((kinds > 0) & implied)) & (kinds >= 0)).all(axis=1)  # "21:15" is a closing time.
+            self.values[is_held, score] = np.fmax(self.values[is_held, score], NEAR_PASSAGE)
+
+    def _judged(self) -> Iterator[tuple[Candidate, bool]]:
+        """Yield each statement and whether it is contradicted: then it is no rival of one that is not."""
+        return zip(self.statements, self.contradicted, strict=True)
 
     def _agree(self, one: Candidate, other: Candidate) -> bool:
         """Return whether two statements say the same: in the same words, or one figure where one is asked for.

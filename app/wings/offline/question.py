@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from chains.ports import WordSimilarity
 from chains.text.asking import Kind, kinds
 from chains.text.quantities import Quantity, quantities
@@ -46,9 +44,9 @@ _FORM_WORDS: Final = frozenset(
     map(
         stem,
         word_set(
-            "abbreviation acronym amount compare current date day define definition describe difference differ example "
-            "explain far fast kind latest list long mean meaning month much name need number often percentage person "
-            "permit place reason required soon stand step tell time today tomorrow type way week year yesterday"
+            "abbreviation acronym address amount compare current date day define definition describe difference differ "
+            "example explain far fast kind latest list long mean meaning month much name need number often percentage "
+            "person permit place reason required soon stand step tell time today tomorrow type way week year yesterday"
         ),
     )
 )
@@ -160,7 +158,7 @@ def read(text: str, own: str = "", said: str = "") -> Question:
         terms = tuple(term if term.key in asking else other for term, other in zip(terms, weaker, strict=True))
     wants = kinds(own or joined)
     new = {token.key for token in tokens(said)}
-    is_new = [term.key in new and not term.asks for term in terms]
+    fresh = [] if all(term.key in new for term in terms) else [row for row, term in enumerate(terms) if term.key in new]
     return Question(
         text=text,
         terms=terms,
@@ -170,7 +168,7 @@ def read(text: str, own: str = "", said: str = "") -> Question:
         background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
         quantities=[figure for figure in quantities(_THOUSANDS.sub("", own or joined)) if not figure.label],
-        fresh=[] if all(is_new) else np.flatnonzero(is_new).tolist(),
+        fresh=[row for row in fresh if not terms[row].asks],
         unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
 

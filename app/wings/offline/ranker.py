@@ -82,12 +82,13 @@ class Ranker:
 
     def with_lead(self, values: Matrix, agreement: Matrix) -> Matrix:
         """Return the values with the share of all that each statement has with those that say the same."""
-        if len(values) < FEWEST_COMPARED:
-            return values
+        place, found = list(self.features).index, values.copy()
+        if len(values) < FEWEST_COMPARED:  # Without a rival it is as far ahead as it holds the question.
+            found[:, place(AHEAD)] = values[:, place("near")]
+            return found
         scores = self.scores(values)
         shares = np.exp(scores - scores.max(initial=-np.inf))
-        found = values.copy()
-        found[:, list(self.features).index(AHEAD)] = np.minimum(1.0, agreement @ shares / shares.sum())
+        found[:, place(AHEAD)] = np.minimum(1.0, agreement @ shares / shares.sum())
         return found
 
     def text(self) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from chains.text.quantities import quantities
-from chains.text.ranges import crossed, ranged
+from chains.text.ranges import crossed, numbered, ranged
 from chains.text.statements import read_statements
 
 
@@ -65,3 +65,11 @@ def test_the_row_of_a_matrix_is_where_the_way_begins(corner, question, row):
 @pytest.mark.parametrize("question", ["What is the rate from Dunmore?", "What is the rate?"])
 def test_a_matrix_without_two_names_of_the_question_tells_nothing(question):
     assert crossed([one for one in read_statements(MATRIX.format("From")) if one.kind == "row"], question) is None
+
+
+def test_a_numbered_row_is_the_one_of_its_number_or_none():
+    text = "| Box | Month | Year |\n| --- | --- | --- |\n| Box 48 | 58 | 590 |\n| Box 58 | 68 | 690 |"
+    rows = [one for one in read_statements(text) if one.kind == "row"]
+    assert numbered(rows, "What does box 58 cost a year?") == [True, False]
+    assert numbered(rows, "What does Box 81 cost?") == [True, True]
+    assert numbered(rows, "Which box costs 58 a month?") == [False, False]

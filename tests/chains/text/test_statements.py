@@ -125,3 +125,9 @@ def test_every_character_belongs_to_one_statement_or_is_markup(text):
         assert all(one.start <= cell.start <= cell.end <= one.end for cell in one.cells)
         end = one.end
     assert not set(text[end:]) & set("abé\u2713")
+
+
+def test_the_name_of_a_callout_announces_what_it_says():
+    label, *said = read_statements("> Wind limit:\n> Cranes stop at 54 km/h\n> of wind. Ask the yard.")
+    assert (label.kind, {one.lead for one in said}) == ("label", {"Wind limit"})
+    assert [one.said for one in said] == ["Cranes stop at 54 km/h of wind.", "Ask the yard."]

@@ -9,7 +9,7 @@ from app.wings.offline import OfflineChatModel
 from app.wings.offline.question import read
 from app.wiring.models import word_similarity
 from chains import build_chain
-from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, prompt, reply_to
+from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, is_not_sure, prompt, reply_to
 
 NEAR = [0.8, 0.8, 0.8]
 SURE = 0.75
@@ -228,3 +228,19 @@ def test_what_people_type_meets_what_is_written(question, entry, begins):
 def test_a_cell_that_says_no_answers_with_its_day_in_short():
     hours = "[Hours > Hours]\n| Branch | Sat | Sun | Lift |\n|---|---|---|---|\n| Central | 10-16 | closed | no |"
     assert "Sun: closed" in ask("is central open on sunday", hours, scores=NEAR)
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "words"),
+    [
+        ("Who initials the blue form?", "Meals come at noon. The dietician initials the blue form.", "dietician"),
+        ("What is the address of the bin team?", "Write to the bin team (bins@harrow.example).", "bins@harrow"),
+        ("What is the number of the porter?", "The lift is slow.\n\nAt night the porter is on 0711 900 12", "900 12"),
+        ("When is closing time?", "- Opening: 06:30\n- Closing: 21:15\n- Gate: blue", "21:15"),
+        ("What does hall B seat?", "Hall B seats 140 people.", "140"),
+    ],
+)
+def test_a_statement_that_holds_all_that_is_asked_answers_it(question, passage, words):
+    reply = reply_to(question, f"[House rules > Day]\n{passage}", scores=[0.3])
+    assert words in reply.text
+    assert not is_not_sure(reply.text)
