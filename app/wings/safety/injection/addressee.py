@@ -23,6 +23,12 @@ _REPORTED, _SCOPE = re.compile(_TEXTS["REPORTED"]), re.compile(_TEXTS["SCOPE"])
 _SOMEBODY, _PLAIN, _OF_A_MODEL = (word_set(_TEXTS[name]) for name in ("SOMEBODY", "PLAIN", "OF_A_MODEL"))
 SHORT = 3  # Shorter words say nothing of what an order is about.
 _READER = frozenset({"ADMIN", "AI", "EARLIER", "ME", "NOW", "PROMPT", "SYSTEM", "YOU", "YOUR"})
+# The end of a quotation, and one question on it, with which the text ends.
+_ASKED_ABOUT = re.compile(
+    r"[^\"'“”„«»’?]*[\"'”»’][.,)]*\s+((?:(?:is|was|could|can) (?:it|this|that)"
+    r"|(?:(?:what|whom?|how|where) )?(?:should|do|can|may|must) (?:i|we))\b[^.!?\n]*)\?\W*\Z"
+)
+_OF_A_PROMPT = frozenset({"ADMIN", "AI", "PROMPT", "RULE", "SYSTEM", "YOU", "YOUR"})
 _FOLLOWING = re.compile(r"\A +(?:(?:the|an?|our|its) )?([a-z]{3,})")
 
 
@@ -32,7 +38,7 @@ def orders_the_model(text: str, match: re.Match[str], phrase: Phrase) -> bool:
     classes = [class_of(word) for word in words]
     is_models_own = "YOUR" in classes or "PROMPT" in classes
     if phrase.name in MODELS_BY_NATURE and (is_models_own or classes[:1] in (["YOU"], ["AI"])):
-        return True
+        return not _is_asked_about(text, match)
     before = _SENTENCE_END.split(text[max(0, match.start() - LOOK_BACK) : match.start()])[-1]
     introduction = _QUOTED.match(before)
     is_quoted = introduction is not None and not all(map(_is_of_an_order, _WORD.findall(introduction[1])))
@@ -52,6 +58,18 @@ def orders_the_model(text: str, match: re.Match[str], phrase: Phrase) -> bool:
     if scope and not any(class_of(word) in _READER for word in _WORD.findall(scope[1])):
         return False
     return phrase.name not in ENGLISH_ORDERS or all(map(_is_of_an_order, words))
+
+
+def _is_asked_about(text: str, match: re.Match[str]) -> bool:
+    """Return whether a third party's words are quoted, and the text ends with one question on what to do about them."""
+    start = match.end() - len(match[0].lstrip(" \n.!?,(\"'"))
+    introduction = _QUOTED.match(_SENTENCE_END.split(text[max(0, start - LOOK_BACK) : start])[-1])
+    asked = _ASKED_ABOUT.match(text, match.end())
+    if not introduction or not asked:
+        return False
+    by, about = _WORD.findall(introduction[1]), _WORD.findall(asked[1])
+    is_reported = not all(map(_is_of_an_order, by)) and not any(class_of(word) in {"YOU", "YOUR"} for word in by)
+    return is_reported and not any(class_of(word) in _OF_A_PROMPT for word in about)
 
 
 def _is_of_an_order(word: str) -> bool:
