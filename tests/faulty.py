@@ -67,11 +67,14 @@ class FaultyGroq:
                 await self._follow(reader, writer)
             tasks.discard(task)
 
-        async with await asyncio.start_server(follow, sock=listener, backlog=BACKLOG):
+        async with await asyncio.start_server(follow, sock=listener, backlog=BACKLOG) as server:
             await stopped.wait()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            server.close()
+            await asyncio.sleep(0)  # Who has just connected is followed first, or nobody would end that task.
+            while tasks:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _follow(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -110,14 +113,12 @@ class FaultyGroq:
 
 @contextmanager
 def faulty_groq(**options: Any) -> Iterator[FaultyGroq]:
-    """Run a server that fails by script or at random while the body runs."""
     with running(FaultyGroq(**options)) as groq:
         yield groq
 
 
 @contextmanager
 def running(groq: Server) -> Iterator[Server]:
-    """Run a server in a thread of its own while the body runs."""
     listener = socket.create_server(("127.0.0.1", 0))
     loop = asyncio.new_event_loop()
     stopped = asyncio.Event()

@@ -73,6 +73,6 @@ async def test_users_ask_no_question_twice_and_are_told_of_errors(httpserver):
 
 async def test_an_error_counts_before_the_load_has_begun_as_well(httpserver):
     httpserver.expect_request("/api/query").respond_with_data("no", status=503)
-    samples = await ask_all(httpserver.url_for(""), ["Why?"], whole, users=1, warm_s=0.2, seconds=0.0)
+    samples = await ask_all(httpserver.url_for(""), ["Why?"], whole, users=1, warm_s=1, seconds=0.0)
 
     assert {sample.error for sample in samples} == {"503"}

@@ -118,7 +118,8 @@ def test_a_side_that_vanished_is_given_up_after_a_minute_or_as_the_address_says(
 
 
 def test_a_pool_that_is_used_up_names_its_setting(database_url):
-    database = open_database(Path(), database_url, collection="kb", pool_size=1, timeout_s=0.5)
+    add(open_index(database_url), "a")  # Makes the tables; a short time is enough to open them.
+    database = open_database(Path(), database_url, collection="shelf", pool_size=1, timeout_s=2)
     with database.lock("ingest"), refused("all connections .* are in use; let fewer ask at once"):
         database.fact("version")
 

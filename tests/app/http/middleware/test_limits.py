@@ -34,8 +34,7 @@ REDIS = "redis://127.0.0.1:6379/11"
 
 @pytest.fixture(scope="module")
 def url(corpus, groq):
-    low = patch.multiple(middleware, BODY_TIMEOUT_S=0.5)
-    with low, serving(settings_over(corpus, groq.url)) as url:
+    with serving(settings_over(corpus, groq.url)) as url:
         yield url
 
 
@@ -64,8 +63,12 @@ def test_a_huge_body_is_refused_before_it_is_sent(url):
 
 
 @pytest.mark.parametrize("sent", ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"])
-def test_a_body_that_does_not_come_is_a_408(url, sent):
-    with talking(url) as client:
+def test_a_body_that_does_not_come_is_a_408(corpus, groq, sent):
+    with (
+        patch.object(middleware, "BODY_TIMEOUT_S", 0.5),
+        serving(settings_over(corpus, groq.url)) as url,
+        talking(url) as client,
+    ):
         client.say(f"POST /api/query HTTP/1.1\r\nHost: x\r\n{sent}")
         told = client.heard()
     assert told.startswith("HTTP/1.1 408 ")
@@ -229,7 +232,7 @@ def test_questions_that_find_no_turn_in_time_are_told_to_come_back_and_turns_are
     with hanging_groq() as groq:
         settings = settings_over(corpus, groq.url)
         with (
-            patch.object(middleware, "QUEUE_S", 0.3),
+            patch.object(middleware, "QUEUE_S", 2),
             patch.object(middleware, "QUESTIONS_AT_ONCE", 2),
             serving(settings) as url,
             talking(url) as one,
