@@ -5,7 +5,6 @@ both alike.
 """
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -24,7 +23,7 @@ from app.wiring import Parts, Service, open_index, open_service, sample_corpus
 from benchmarks.bench_rows import Row, cache_rows, citation_rows, ingestion
 from benchmarks.figures import ROOT, write_figures
 from benchmarks.house import installed
-from benchmarks.offline import QUESTIONS
+from benchmarks.offline import questions
 from benchmarks.processes import service
 from benchmarks.tables import table
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
@@ -66,13 +65,7 @@ def quick_rows(services: Service, corpus: Path, folder: Path, asked: list[str]) 
     ]
 
 
-def questions() -> list[str]:
-    """Return the project's own questions."""
-    return [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-
-
 def retrieval(services: Service, corpus: Path, retriever: ChunkRetriever, asked: list[str], aim: str) -> Row:
-    """Time warm retrieval: embedding the question and searching."""
     for question in asked[:5]:
         retriever.invoke(question)
     times = [1000 * _seconds(partial(retriever.invoke, question)) for question in asked]
@@ -82,7 +75,6 @@ def retrieval(services: Service, corpus: Path, retriever: ChunkRetriever, asked:
 
 
 def unchanged(services: Service, corpus: Path) -> Row:
-    """Time an ingestion of what is in the index already."""
     times = [_seconds(partial(services.index.ingest, [corpus])) for _ in range(3)]
     return (
         f"ingestion of {services.index.current().count()} chunks that are in the index",

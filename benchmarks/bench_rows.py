@@ -80,11 +80,9 @@ class Outside(BaseCallbackHandler):
     calls = 0
 
     def on_retriever_start(self, *args: Any, **kwargs: Any) -> None:
-        """Count a search."""
         self.calls += 1
 
     def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        """Count a generation."""
         self.calls += 1
 
 

@@ -30,5 +30,4 @@ def cost_table() -> str:
 
 
 def _dollars(length: tuple[int, int], prompt: float, answer: float) -> float:
-    """Return what a thousand questions of a length cost."""
     return 1000 * (length[0] * prompt + length[1] * answer) / 1e6

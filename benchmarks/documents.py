@@ -106,12 +106,10 @@ def docx(body: str, *, title: str = "", modified: str = "", more: Mapping[str, s
 
 
 def heading(text: str, level: int) -> str:
-    """Return a heading in the style of that level."""
     return f'<w:p><w:pPr><w:pStyle w:val="Heading{level}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
 
 
 def paragraph(text: str) -> str:
-    """Return a paragraph."""
     return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
 
 

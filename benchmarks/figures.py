@@ -23,7 +23,6 @@ def write_figures(group: str, values: dict[str, Any], *, file: Path = FILE) -> N
 
 
 def read_figures(*, file: Path = FILE) -> dict[str, Any]:
-    """Return all figures, by their group."""
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
 
@@ -41,7 +40,6 @@ def commit() -> str:
 
 
 def git(*words: str) -> str:
-    """Return what git says of this checkout."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
     return done.stdout.strip()
 

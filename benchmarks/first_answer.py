@@ -12,7 +12,6 @@ QUESTION = "What documents do I need to ship sea freight from Singapore to Indon
 
 
 def main() -> None:
-    """Run the command and keep its output."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", "from app.cli import main; main()", "ask", QUESTION]
         environment = {"PYTHONPATH": str(ROOT), "HOME": str(Path.home()), "PATH": "/usr/bin:/bin"}

@@ -58,7 +58,6 @@ def bare() -> Runnable[Any, Any]:
 
 
 def ours() -> Runnable[Any, Any]:
-    """Return the chain, with citations, verification and confidence."""
     return build_chain(retriever=lambda question: SHELF, model=model())
 
 
@@ -119,7 +118,6 @@ def _row(name: str, mine: float, theirs: float) -> list[str]:
 
 
 def main() -> None:
-    """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="keep the figures for docs/measurements.md")
     write = parser.parse_args().write

@@ -36,7 +36,6 @@ COLUMNS = {"issue": "tree of the issue", "before": "`4a1b169`", "now": "now"}
 
 
 def main() -> None:
-    """Print the table, and keep the figures where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="keep the figures in docs/figures.json")
     parser.add_argument("--ratchet", action="store_true", help="fail where `chains` and `app` have grown")

@@ -1,5 +1,6 @@
 """What most measurements begin and end with: the project's questions, services that answer offline, kept figures."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,12 @@ from benchmarks.figures import ROOT, write_figures
 from benchmarks.tables import table
 
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
+
+
+def questions(kind: str = "") -> list[str]:
+    """Return the project's own questions, or those of one kind."""
+    rows = map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines())
+    return [row["question"] for row in rows if kind in {"", row["kind"]}]
 
 
 def offline(folder: Path, *documents: Path, **settings: Any) -> Service:

@@ -31,7 +31,6 @@ def texts(corpus: Path) -> list[str]:
 
 
 def main() -> int:
-    """Print the comparisons and return the exit code."""
     compared = texts(sample_corpus())
     ours = vectors(OnnxEmbeddings(), compared)
     held = [agrees(ours, compared, "cpu")]

@@ -30,11 +30,9 @@ class Service:
     messages: Path
 
     def send(self, number: signal.Signals) -> None:
-        """Send it a signal."""
         self.process.send_signal(number)
 
     def exit_code(self) -> int:
-        """Wait until it has ended."""
         return self.process.wait(PATIENCE_S)
 
     def workers(self) -> list[psutil.Process]:
@@ -114,7 +112,6 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def responds(url: str) -> bool:
-    """Return whether a server says that all is well."""
     try:
         return httpx.get(url).is_success
     except httpx.TransportError:
@@ -128,7 +125,6 @@ def python_of(checkout: Path | str) -> str:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

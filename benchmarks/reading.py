@@ -51,12 +51,10 @@ class Judged:
 
     @property
     def level(self) -> str:
-        """The level of confidence; "" without one."""
         return (self.answer["confidence"] or {"level": ""})["level"]
 
     @property
     def score(self) -> float:
-        """The confidence, 0-1."""
         return (self.answer["confidence"] or {"score": 0.0})["score"]
 
 
@@ -79,7 +77,6 @@ def answers(rows: Sequence[Asked], model: OfflineChatModel, services: Service) -
 
 
 def figures(name: str, judged: Sequence[Judged]) -> list[Any]:
-    """Return the row of a set."""
     known = [one for one in judged if one.row.case.in_scope]
     others = [one for one in judged if not one.row.case.in_scope]
     sure = [one for one in known if one.level in SURE]
@@ -130,7 +127,6 @@ def _told(one: Judged) -> str:
 
 
 def main() -> None:
-    """Measure all sets, and keep the table."""
     given = arguments(__doc__, sets=True)
     configure_logs("error")
     services = open_service(load_settings())

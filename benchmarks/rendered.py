@@ -25,7 +25,6 @@ class AnyChatModel(FakeListChatModel):
 
 
 def first_answer() -> str:
-    """Return README's first command with what it printed."""
     shown = read_figures()["first_answer"]["values"]
     return f'```console\n$ make ask Q="{shown["question"]}"\n{shown["output"]}\n```'
 
@@ -44,21 +43,13 @@ def stage_table() -> str:
 
 
 def _place(name: str) -> str:
-    """Return the path of a stage as it is: a file or a folder."""
     root = Path(chains.__file__).parent
     return f"chains/{name}/" if (root / name).is_dir() else f"chains/{name}.py"
 
 
-def bench_table() -> str:
-    """Return what `make bench` measured last, with its date and command."""
-    group = read_figures()["bench"]
-    return f"{told('bench')}\n\n{table(('what', 'measured', 'aim'), group['values']['rows'])}"
-
-
-def hostile_table() -> str:
-    """Return what `make hostile` tried and what held, with its date and command."""
-    group = read_figures()["hostile"]
-    return f"{told('hostile')}\n\n{table(('tried', 'cases', 'held', 'held means'), group['values']['rows'])}"
+def kept_table(group: str, *head: str) -> str:
+    """Return the rows that a command kept last, with its date, its commit and the command."""
+    return f"{told(group)}\n\n{table(head, read_figures()[group]['values']['rows'])}"
 
 
 def load_tables() -> str:
@@ -74,7 +65,6 @@ def soak_tables() -> str:
 
 
 def house() -> str:
-    """Return the size of the house now and before, with the date and the commit."""
     return f"{told('house')}\n\n{house_table(read_figures()['house']['values'])}"
 
 
@@ -99,7 +89,6 @@ def page() -> str:
 
 
 def page_aims(measured: dict[str, Any]) -> str:
-    """Return what was aimed at with the page, what was measured, and whether it held."""
     weight, requests, usable = (measured[name] for name in ("weight_bytes", "requests", "usable_ms"))
     found = f"{weight / 1000:.1f} kB in {requests} requests"
     return verdicts(
@@ -111,13 +100,7 @@ def page_aims(measured: dict[str, Any]) -> str:
 
 
 def reading() -> str:
-    """Return what a reader gets without a model on each question set, with the date and the commit."""
+    """Return what a reader gets without a model on each question set."""
     from benchmarks.reading import HEAD  # noqa: PLC0415 - The other renderers need no services.
 
-    return f"{told('reading')}\n\n{table(HEAD, read_figures()['reading']['values']['rows'])}"
-
-
-def guest() -> str:
-    """Return what the chain costs a program beside a bare one, with the date and the commit."""
-    rows = read_figures()["guest"]["values"]["rows"]
-    return f"{told('guest')}\n\n{table(('what', 'this chain', 'bare chain', 'ratio'), rows)}"
+    return kept_table("reading", *HEAD)

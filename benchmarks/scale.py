@@ -8,7 +8,6 @@ those of three of them, one in a hundred public. A search is that of a question 
 """
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from app.ledger.rows import Row
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
-from benchmarks.figures import ROOT
+from benchmarks.offline import questions
 from benchmarks.tables import table
 from chains.ingestion.writing import Change
 
@@ -32,29 +31,27 @@ PUBLIC_EVERY = 100
 
 
 def main() -> None:
-    """Print the comparison, or the table of sizes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url", help="address of a PostgreSQL database")
     parser.add_argument("--sizes", type=int, nargs="+", default=[], help="numbers of passages")
     options = parser.parse_args()
     configure_logs("error")
-    lines = (ROOT / "evals" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [str(json.loads(line)["question"]) for line in lines]
+    asked = questions()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         exact = opened(folder, "memory")
         exact.index.ingest([sample_corpus()])
         if options.sizes:
-            rows = [measured(opened(folder, "postgres", options.url, size), exact, questions) for size in options.sizes]
+            rows = [measured(opened(folder, "postgres", options.url, size), exact, asked) for size in options.sizes]
             print(table(tuple(rows[0]), [tuple(row.values()) for row in rows]))
             return
         for services in (opened(folder, "chroma"), opened(folder, "postgres", options.url)):
             services.index.stored.vectors.serves = True
             services.index.ingest([sample_corpus()])
             for audience in AUDIENCES:
-                equal = sum(ids(services, text, audience) == ids(exact, text, audience) for text in questions)
+                equal = sum(ids(services, text, audience) == ids(exact, text, audience) for text in asked)
                 searched = services.index.current().searched_by()
-                print(f"{searched}, {audience}: as exact search for {equal} of {len(questions)} questions")
+                print(f"{searched}, {audience}: as exact search for {equal} of {len(asked)} questions")
 
 
 def opened(folder: Path, kind: str, url: str | None = None, size: int = 0) -> Service:
@@ -65,7 +62,6 @@ def opened(folder: Path, kind: str, url: str | None = None, size: int = 0) -> Se
 
 
 def ids(services: Service, question: str, audience: str) -> list[str]:
-    """Return the ids of the passages found, the best first."""
     found = services.answerer.retriever.invoke(question, {"configurable": {"audience": audience}})
     return [str(passage.id) for passage in found]
 
@@ -95,7 +91,6 @@ def measured(services: Service, sample: Service, questions: list[str]) -> dict[s
 
 
 def laps_ms(services: Service, questions: list[str], audience: str) -> list[float]:
-    """Return how long each question takes when it is asked again."""
     times = []
     for number, question in enumerate(questions * 2):
         began = time.perf_counter()
@@ -106,7 +101,6 @@ def laps_ms(services: Service, questions: list[str], audience: str) -> list[floa
 
 
 def passages_of(sample: Service) -> tuple[list[Document], NDArray[np.float32]]:
-    """Return the passages of an index and their vectors."""
     store = sample.index.current()
     names = [id_ for document in store.documents() for id_ in store.chunks_of(document.doc_id)]
     vectors = store.vectors(names)

@@ -23,7 +23,6 @@ THRESHOLDS = (0.30, 0.36, 0.42, 0.48, 0.54)
 
 
 def main() -> None:
-    """Print the table of the file that is named, or of the packaged one."""
     configure_logs("warning")
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else sample_corpus() / SCOPE_FILE
     scope = load_scope(path)
@@ -64,12 +63,10 @@ def leave_one_out(gate: ScopeGate) -> list[HeldOut]:
 
 
 def declined(row: HeldOut, threshold: float) -> bool:
-    """Return whether the others would decline the example."""
     return row.predicted is not None and row.score > threshold
 
 
 def table_row(rows: Sequence[HeldOut], threshold: float) -> str:
-    """Return the line of one threshold."""
     answered = [row for row in rows if row.intent is None]
     redirected = [row for row in rows if row.intent is not None]
     wrong = sum(declined(row, threshold) for row in answered)

@@ -35,7 +35,6 @@ Rows = Sequence[Sequence[Cell]]
 
 
 def cells_of(page: str) -> list[list[Cell]]:
-    """Return the cells of the first table of a page with their spans."""
     table = BeautifulSoup(page, "lxml").table
     rows = table.find_all("tr") if table else []
     return [[_cell(cell) for cell in row.find_all(["td", "th"])] for row in rows]
@@ -62,7 +61,6 @@ def placed(rows: Rows) -> list[tuple[int, int, Cell]]:
 
 
 def as_xlsx(rows: Rows) -> bytes:
-    """Return a workbook with the table."""
     book = openpyxl.Workbook()
     sheet: Any = book.active
     for number, column, cell in placed(rows):
@@ -74,7 +72,6 @@ def as_xlsx(rows: Rows) -> bytes:
 
 
 def as_pptx(rows: Rows) -> bytes:
-    """Return a presentation with the table on its slide."""
     show = Presentation()
     cells = placed(rows)
     width = max(column + cell.columns for _, column, cell in cells)
@@ -88,7 +85,6 @@ def as_pptx(rows: Rows) -> bytes:
 
 
 def as_docx(rows: Rows) -> bytes:
-    """Return a Word document with the table."""
     return docx(heading("Table", 1) + merged_table(placed(rows)))
 
 

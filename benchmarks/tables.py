@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table with a line for each row."""
     first, *rest = (f"| {' | '.join(map(str, cells))} |" for cells in (head, *rows))
     return "\n".join([first, "|" + "---|" * len(head), *rest])
 

@@ -70,7 +70,6 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Print the table."""
     configure_logs("error")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
@@ -109,7 +108,6 @@ def asked_model(name: str | None) -> Iterator[dict[str, Any]]:
 
 
 def sets(folder: Path) -> Iterator[QuestionSet]:
-    """Yield the question sets that are there."""
     yield from question_sets(folder)
     for name, file in OWN.items():
         yield QuestionSet(name, sample_corpus(), EVALS / f"{file}.jsonl")
@@ -182,7 +180,6 @@ def gold_rank(case: Case, passages: Sequence[Passage]) -> int | None:
 
 
 def together(parts: Sequence[Measured]) -> Measured:
-    """Return the questions of all sets as one set."""
     size, seconds = (sum(getattr(one, name) for one in parts) for name in ("megabytes", "ingestion_s"))
     return Measured(np.concatenate([one.hits for one in parts]), median(one.ms for one in parts), size, seconds)
 
@@ -200,7 +197,6 @@ def lines(name: str, found: Mapping[str, Measured]) -> str:
 
 
 def change(by: Numbers) -> str:
-    """Return a mean change, and its 95 % interval."""
     low, high = interval(by[resamples(len(by), SAMPLES, seed=0)].mean(axis=1)) or (0.0, 0.0)
     return f"{by.mean():+.3f} ({low:+.3f} to {high:+.3f})"
 

@@ -66,14 +66,12 @@ class Example:
 
 
 def main() -> None:
-    """Fit the weights to all questions and keep them."""
     given = arguments(__doc__)
     configure_logs("warning")
     FILE.write_text(fit(list(examples(given.folder, given.kept))).text(), encoding="utf-8")
 
 
 def examples(folder: Path, kept: Path) -> Iterable[Example]:
-    """Yield the examples of all question sets."""
     services = open_service(load_settings())
     context = FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.index.tokens)
     vectors = KeptVectors(services.index.embedder, kept)
@@ -127,7 +125,6 @@ def relevance(row: Asked, text: str, document: str) -> float:
 
 
 def plain_of(text: str) -> str:
-    """Return a text in small letters without blanks."""
     return "".join(text.lower().split())
 
 

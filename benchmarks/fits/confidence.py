@@ -38,7 +38,6 @@ STRENGTH: Final = 30.0
 
 
 def rate(state: Cited) -> Confidence:
-    """Return the features of an answer, as factors."""
     return Confidence(level="unknown", score=0.0, reason="", factors=features(state))
 
 
@@ -84,7 +83,6 @@ def model_of(some: Sequence[Labelled]) -> CalibrationModel:
 
 
 def main() -> None:
-    """Fit the model to all answers and keep it."""
     given = arguments(__doc__)
     configure_logs("warning")
     FILE.write_text(model_of(list(answers(given.folder, given.kept))).text(), encoding="utf-8")

@@ -109,7 +109,6 @@ def _spans(folder: Path) -> Iterator[QuestionSet]:
 
 
 def cases_of(one: QuestionSet) -> list[Case]:
-    """Return the questions of a set."""
     return read_questions(one.questions) if one.questions.suffix == ".jsonl" else [_case(row) for row in _rows(one)]
 
 
@@ -186,7 +185,6 @@ class KeptVectors:
         return np.array([self._vectors[text] for text in texts])
 
     def keep(self) -> None:
-        """Write the vectors to the file."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         np.savez(self._file, texts=list(self._vectors), vectors=np.array(list(self._vectors.values())))
 
@@ -207,11 +205,9 @@ class KeptEmbeddings(Embeddings):
         self._vectors = vectors
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of the texts."""
         return [list(map(float, vector)) for vector in self._vectors(texts)]
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the vector of the text."""
         return self.embed_documents([text])[0]
 
 

@@ -104,7 +104,6 @@ ATTACKS: Final = 0.22
 
 
 def main() -> None:
-    """Fit the classifier to all texts and keep it."""
     FILE.write_text(fit(templated() + prose(most=PARAGRAPHS)).text(), encoding="utf-8")
 
 

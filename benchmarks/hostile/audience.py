@@ -43,7 +43,6 @@ ROUTES = ("/api/query", "/copilot/invoke", "/copilot/stream", "/copilot/stream_e
 
 
 def attack(folder: Path) -> list[Tried]:
-    """Ask for internal documents as a stranger."""
     staff = index(folder, documents())
     known = [staff.chain.invoke({"question": question(number)}) for number in range(len(INTERNAL))]
     if not all("hushed" in json.dumps(answer, default=str) for answer in known):
@@ -58,7 +57,6 @@ def secret(number: int) -> str:
 
 
 def question(number: int) -> str:
-    """Return a question that the document answers."""
     return f"What is the surcharge on weekends for {secret(number)} cargo?"
 
 
@@ -87,7 +85,6 @@ def try_audience(url: str) -> Tried:
 
 
 def probes() -> Iterator[tuple[str, str, dict[str, Any], dict[str, str]]]:
-    """Yield each probe: its name, route, body and headers."""
     for number, document in enumerate(INTERNAL):
         for path in ROUTES:
             for claim, more in CLAIMS.items():

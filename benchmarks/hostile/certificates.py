@@ -56,7 +56,6 @@ def _replacing(pattern: re.Pattern[str], other: Callable[[str, random.Random], s
 
 
 def quote_changed(_: Certificate, sentence: dict[str, Any], rng: random.Random) -> bool:
-    """Reverse a word of the quote."""
     source = rng.choice(sentence["sources"])
     new = _replaced(source["quote"], re.compile(r"\w+"), lambda word: word[::-1] if len(word) > 1 else "x", rng)
     source["quote"] = new or source["quote"]
@@ -71,7 +70,6 @@ def quote_moved(_: Certificate, sentence: dict[str, Any], rng: random.Random) ->
 
 
 def document_swapped(_: Certificate, sentence: dict[str, Any], rng: random.Random) -> bool:
-    """Name another document."""
     source = rng.choice(sentence["sources"])
     files = [str(one.relative_to(sample_corpus())) for one in sorted(sample_corpus().rglob("*.md"))]
     source["file"] = rng.choice([file for file in files if file != source["file"]])
@@ -79,7 +77,6 @@ def document_swapped(_: Certificate, sentence: dict[str, Any], rng: random.Rando
 
 
 def sentence_added(changed: Certificate, sentence: dict[str, Any], _: random.Random) -> bool:
-    """Add a sentence behind it."""
     added = " Customers outside the region always pay this twice."
     start = sentence["end"]
     changed["answer"] = changed["answer"][:start] + added + changed["answer"][start:]

@@ -21,7 +21,6 @@ OWN = "Mine."
 
 
 def attack(folder: Path) -> list[Tried]:
-    """Let every caller rate the answers of all others."""
     index(folder)
     tried = Tried("feedback on the answers of others", "refused with 403; the asker's score and comment stand")
     store = open_answers(load_settings(_env_file=None, chroma_path=folder / "store"))

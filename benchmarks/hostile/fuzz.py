@@ -84,7 +84,6 @@ _JSON = '{"title": "Guide", "rates": [{"area": "North", "fee": 5, "text": "The s
 
 
 def documents() -> dict[str, bytes]:
-    """Return a sound document of each ending."""
     texts = {
         **dict.fromkeys(("md", "markdown", "txt", "text", "mdx"), _MARKDOWN),
         **dict.fromkeys(("html", "htm", "xhtml"), _HTML),

@@ -43,14 +43,12 @@ BODIES = {
 
 
 def attack(folder: Path) -> list[Tried]:
-    """Send malformed requests to one process over a small index."""
     index(folder)
     with alone(folder) as running:
         return [asyncio.run(try_requests(running.url))]
 
 
 def requests() -> Iterator[tuple[str, bytes]]:
-    """Yield each malformed request with a name."""
     for path, asked in ASKED.items():
         for name, body in BODIES.items():
             yield f"{path}: {name}", post(body, path=path)
@@ -84,7 +82,6 @@ async def try_requests(url: str, kind: str = "malformed requests", *, every: int
 
 
 def post(body: bytes, *, path: str = "/api/query", headers: str = "Content-Type: application/json") -> bytes:
-    """Return the bytes of a request."""
     length = "" if "chunked" in headers else f"Content-Length: {len(body)}\r\n"
     return f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n{length}\r\n".encode("latin-1") + body
 

@@ -15,7 +15,6 @@ ADDRESSES = (
 
 
 def cases() -> Iterator[tuple[str, str]]:
-    """Yield a name of a setting and a value."""
     for name, field in fields().items():
         kind = str(field.annotation)
         if "url" in name:

@@ -19,7 +19,6 @@ HELD = "answered, refused or 503; never 500"
 
 
 def attack(folder: Path) -> list[Tried]:
-    """Run the stack and return what came of malformed requests and of servers that end."""
     with ExitStack() as stack:
         chroma, port = stack.enter_context(chroma_server(folder / "chroma"))
         index(folder, chroma_host="127.0.0.1", chroma_port=port)
@@ -57,7 +56,6 @@ def _ask(url: str, case: str = "") -> int:
 
 @contextmanager
 def chroma_server(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """Run a Chroma server while the body runs."""
     port, program = free_port(), Path(sys.executable).with_name("chroma")
     command = [str(program), "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:

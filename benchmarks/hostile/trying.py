@@ -30,13 +30,11 @@ class Tried:
     failed: list[str] = field(default_factory=list)
 
     def add(self, name: str, *, held: bool) -> None:
-        """Count a case."""
         self.count += 1
         if not held:
             self.failed.append(name)
 
     def row(self) -> list[str]:
-        """Return the cells of the table in docs/measurements.md."""
         return [self.kind, str(self.count), str(self.count - len(self.failed)), self.held_means]
 
 

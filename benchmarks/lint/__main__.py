@@ -65,7 +65,6 @@ class Corpus:
 
 
 def main() -> None:
-    """Plant, count, measure the speed, print, and keep the figures in docs/figures.json."""
     with tempfile.TemporaryDirectory() as folder:
         corpora = {name: _copy(path, Path(folder) / name) for name, path in CORPORA.items() if path.is_dir()}
         results = [result for file in CASES for result in _results(file, corpora)]

@@ -26,7 +26,6 @@ KINDS: dict[str, Ask] = {QUERY: whole, STREAM: streamed}
 
 
 def main() -> None:
-    """Run it all, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="How long each load lasts.")
     parser.add_argument("--warm-s", type=float, default=WARM_S, help="How long each load runs before it is measured.")

@@ -1,16 +1,14 @@
 """One load: who asks what of which service, beside which language model."""
 
 import asyncio
-import json
 from dataclasses import dataclass
 
 import psutil
 
 from benchmarks.load.report import Measured
 from benchmarks.load.users import Ask, ask_all
-from benchmarks.processes import ROOT
+from benchmarks.offline import questions
 
-QUESTIONS = ROOT / "evals" / "questions.jsonl"
 WARM_S = 3.0
 SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error"}
 
@@ -35,7 +33,7 @@ def measured(load: Load, seconds: float, *, warm_s: float = WARM_S) -> Measured:
     used: list[float] = []
     asking = ask_all(
         load.url,
-        questions(),
+        questions("answerable"),
         load.ask,
         users=load.users,
         warm_s=warm_s,
@@ -44,9 +42,3 @@ def measured(load: Load, seconds: float, *, warm_s: float = WARM_S) -> Measured:
     )
     samples = asyncio.run(asking)
     return Measured(load.name, load.users, seconds, samples, used[1] - used[0])
-
-
-def questions() -> list[str]:
-    """Return the sample corpus's questions that its documents answer."""
-    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    return [row["question"] for row in rows if row["kind"] == "answerable"]

@@ -29,27 +29,22 @@ class Measured:
 
     @property
     def good(self) -> list[Sample]:
-        """Return the answers that came whole."""
         return [sample for sample in self.samples if not sample.error]
 
     @property
     def rate(self) -> float:
-        """Return the answers a second."""
         return len(self.good) / self.seconds
 
     @property
     def processor_ms(self) -> float:
-        """Return the milliseconds of a processor that an answer took."""
         return 1000 * self.used / max(len(self.good), 1)
 
     @property
     def errors(self) -> int:
-        """Return how many questions had no whole answer."""
         return len(self.samples) - len(self.good)
 
     @property
     def whole(self) -> list[float]:
-        """Return the milliseconds until the last byte."""
         return [sample.whole for sample in self.good]
 
     @property
@@ -59,7 +54,6 @@ class Measured:
 
     @property
     def first_events(self) -> list[float]:
-        """Return the milliseconds until the first event of a stream."""
         return [sample.first_event for sample in self.good if sample.first_event is not None]
 
     @property
@@ -69,7 +63,6 @@ class Measured:
 
 
 def row(load: Measured) -> str:
-    """Return the row of the table."""
     beside = _both(load.beside)
     if load.first_events:
         beside = f"first event {_both(load.first_events)}, first words {_both(load.first_words)}"
@@ -79,7 +72,6 @@ def row(load: Measured) -> str:
 
 
 def aims(loads: Sequence[Measured], users: tuple[int, int, int] = (16, 50, 200)) -> str:
-    """Return what was aimed at, what was found, and whether it held."""
     by = {(load.name, load.users): load for load in loads}
     few, some, many = (by[QUERY, number] for number in users)
     stream = by[STREAM, few.users]

@@ -82,7 +82,6 @@ async def _told(ask: Ask, client: httpx.AsyncClient, question: str) -> Sample:
 
 
 async def whole(client: httpx.AsyncClient, question: str) -> Sample:
-    """Ask for a whole answer by POST /api/query."""
     started = time.perf_counter()
     response = await client.post("/api/query", json={"query": question})
     took = 1000 * (time.perf_counter() - started)
@@ -95,7 +94,6 @@ async def whole(client: httpx.AsyncClient, question: str) -> Sample:
 
 
 async def streamed(client: httpx.AsyncClient, question: str) -> Sample:
-    """Ask for a stream by POST /copilot/stream."""
     started = time.perf_counter()
     first_event = first_words = None
     async for part in _parts(client, question):
@@ -109,11 +107,19 @@ async def streamed(client: httpx.AsyncClient, question: str) -> Sample:
 async def _parts(client: httpx.AsyncClient, question: str) -> AsyncIterator[dict[str, Any]]:
     async with client.stream("POST", "/copilot/stream", json={"input": {"question": question}}) as response:
         response.raise_for_status()
-        event = ""
-        async for line in response.aiter_lines():
-            if line.startswith("event: "):
-                event = line.removeprefix("event: ")
-            elif line.startswith("data: ") and event == "data":
-                yield json.loads(line.removeprefix("data: "))
-            elif event == "error":
-                raise ValueError(line)
+        async for event, data in events(response):
+            if event == "error":
+                raise ValueError(data)
+            if event == "data":
+                yield data
+
+
+async def events(response: httpx.Response) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the data of each event of a stream."""
+    event = ""
+    async for line in response.aiter_lines():
+        name, _, value = line.partition(": ")
+        if name == "event":
+            event = value
+        elif name == "data":
+            yield event, json.loads(value)

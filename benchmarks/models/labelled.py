@@ -60,7 +60,6 @@ def is_supported(question: str, answer: str, shown: Sequence[Passage], similarit
 
 
 def main() -> None:
-    """Print for each group how many right and wrong answers count as supported."""
     similarity = WordVectors(find_weights())
     supported: dict[tuple[str, bool], list[bool]] = {(group, right): [] for group in GROUPS for right in (True, False)}
     for group, question, shown, text, right in read():

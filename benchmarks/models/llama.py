@@ -15,7 +15,6 @@ KEPT_PROMPTS_MB = 1024
 
 
 def main() -> None:
-    """Load the model, print where it listens, and wait."""
     file, name, context_tokens, threads = sys.argv[1:]
     parameters = xllamacpp.CommonParams()
     parameters.model.path, parameters.model_alias = str(Path(file)), {name}

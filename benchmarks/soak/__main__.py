@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 
 from benchmarks.figures import write_figures
-from benchmarks.load.loading import questions
+from benchmarks.offline import questions
 from benchmarks.processes import language_model, service
 from benchmarks.soak.claims import Soak, claims, figures
 from benchmarks.soak.clients import Told, ask_all, asked
@@ -21,15 +21,10 @@ from benchmarks.soak.service import PROBE
 
 SETTLE_S = 90
 QUIET_S = 6  # Longer than the service keeps idle connections.
-SETTINGS = {
-    "LLM_API_KEY": "gsk_soak",
-    "LLM_TIMEOUT_S": "20",
-    "LOG_LEVEL": "error",
-}
+SETTINGS = {"LLM_API_KEY": "gsk_soak", "LLM_TIMEOUT_S": "20", "LOG_LEVEL": "error"}
 
 
 def main() -> None:
-    """Soak, print, and exit with 1 where a claim does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=int, default=2_000)
     parser.add_argument("--warm-up", type=int, default=300)
@@ -53,7 +48,7 @@ def main() -> None:
 
 
 async def _soak(url: str, provider: str, given: argparse.Namespace) -> Soak:
-    some, every = questions(), given.warm_up + given.questions
+    some, every = questions("answerable"), given.warm_up + given.questions
     await ask_all(url, asked(some, 0, given.warm_up), at_once=given.at_once)
     before = await _held(url, next(asked(some, every, 1)))
     earlier = len(await _calls(provider))

@@ -43,7 +43,6 @@ class Soak:
 
 
 def claims(soak: Soak) -> Iterator[Claim]:
-    """Yield every claim."""
     stayed = [told for told in soak.told if not told.left]
     silent = [told for told in stayed if told.lost or not (told.problem or told.outcomes)]
     yield Claim("every client that stays gets an answer or a clear error", f"{len(silent)} got neither", not silent)
@@ -89,7 +88,6 @@ def _held(soak: Soak) -> Iterator[Claim]:
 
 
 def figures(soak: Soak) -> Iterator[tuple[str, str]]:
-    """Yield what happened, in names and figures."""
     stayed = [told for told in soak.told if not told.left]
     seconds = [told.seconds for told in stayed]
     yield "questions", f"{len(soak.told)} in {soak.seconds:.0f} s"

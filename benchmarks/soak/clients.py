@@ -2,14 +2,15 @@
 
 import asyncio
 import itertools
-import json
 import string
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import httpx
+
+from benchmarks.load.users import events
 
 Way = Literal["whole", "streamed", "left whole", "left streamed"]
 
@@ -46,7 +47,6 @@ class Told:
 
     @property
     def left(self) -> bool:
-        """Return whether the client left before the end."""
         return self.way.startswith("left")
 
 
@@ -111,7 +111,7 @@ async def _ask_streamed(client: httpx.AsyncClient, told: Told) -> None:
     body = {"input": {"question": told.question}}
     async with client.stream("POST", "/copilot/stream", json=body) as response:
         told.status = response.status_code
-        async for event, data in _events(response):
+        async for event, data in events(response):
             if event == "error":
                 told.problem = str(data.get("message", ""))
             elif event == "data":
@@ -126,13 +126,3 @@ def _take(told: Told, part: dict[str, Any]) -> None:
     told.echoed = (part.get("metadata") or {}).get("query", told.echoed)
     if part.get("outcome"):
         told.outcomes.append(part["outcome"])
-
-
-async def _events(response: httpx.Response) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-    event = ""
-    async for line in response.aiter_lines():
-        name, _, value = line.partition(": ")
-        if name == "event":
-            event = value
-        elif name == "data":
-            yield event, json.loads(value)

@@ -34,7 +34,6 @@ def probed(services: Service) -> FastAPI:
 
 
 def main() -> None:
-    """Run the command line, which serves the application with the probe."""
     app.http.server.create_app = probed
     app.cli.main()
 
