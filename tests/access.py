@@ -1,10 +1,12 @@
 """A service on loopback over a public and an internal document, for tests of access and limits."""
 
+import asyncio
 import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,9 @@ from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import open_index, open_service
 from chains.clock import Clock, SystemClock
+from tests.exchange import read_exchange
 from tests.fakes import MODEL
+from tests.faulty import FaultyGroq, running
 from tests.waiting import PATIENCE_S, wait_until
 
 QUESTION = "What is the surcharge on weekends?"
@@ -100,7 +104,6 @@ def key_entry(name: str, key: str, scopes: str) -> str:
 
 
 def bearer(token: str) -> dict[str, str]:
-    """Return the header of a token."""
     return {"Authorization": f"Bearer {token}"}
 
 
@@ -111,7 +114,6 @@ def sources_shown(request: dict[str, Any]) -> str:
 
 @contextmanager
 def talking(url: str) -> Iterator["Client"]:
-    """Open a connection while the body runs."""
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         yield Client(connection)
@@ -171,53 +173,23 @@ class Client:
 @contextmanager
 def hanging_groq(first: bytes = b"") -> Iterator["HangingGroq"]:
     """Run a Groq that takes questions, says `first`, and never ends."""
-    groq = HangingGroq(first)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        groq.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        listener.settimeout(0.05)
-        thread = threading.Thread(target=groq.accept, args=(listener,), daemon=True)
-        thread.start()
-        try:
-            yield groq
-        finally:
-            groq.closing.set()
-            thread.join()
+    with running(HangingGroq(first=first)) as groq:
+        yield groq
 
 
-class HangingGroq:
+@dataclass
+class HangingGroq(FaultyGroq):
     """Counts who asked, and who gave up."""
 
-    def __init__(self, first: bytes) -> None:
-        self.first = first
-        self.url = ""
-        self.asked = 0
-        self.left = 0
-        self.closing = threading.Event()
+    first: bytes = b""
+    asked: int = 0
+    left: int = 0
 
-    def accept(self, listener: socket.socket) -> None:
-        talks = []
-        while not self.closing.is_set():
-            try:
-                connection, _ = listener.accept()
-            except TimeoutError:
-                continue
-            talks.append(threading.Thread(target=self._listen, args=(connection,), daemon=True))
-            talks[-1].start()
-        for talk in talks:
-            talk.join()
-
-    def _listen(self, connection: socket.socket) -> None:
-        with connection:
-            connection.settimeout(0.05)
-            connection.sendall(self.first)
-            self.asked += 1
-            while not self.closing.is_set():
-                try:
-                    if not connection.recv(65536):
-                        self.left += 1
-                        return
-                except TimeoutError:
-                    continue
-                except OSError:
-                    self.left += 1
-                    return
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        exchange = await read_exchange(reader, writer, pace=self.pace, keep_alive=False)
+        await exchange.write(self.first)
+        self.asked += 1
+        with suppress(ConnectionError):
+            await exchange.until_left()
+        self.left += 1
+        return False

@@ -1,7 +1,7 @@
 """Answer a chat completion with a quote from its context, whole or as a stream."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import prompts
@@ -28,20 +28,29 @@ def question_of(body: dict[str, Any]) -> str:
     return content.rpartition(f"\n\n{prompts.load('parts').partition('{')[0]}")[0] or content
 
 
-def completion(body: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return the whole reply."""
-    message = {"role": "assistant", "content": text}
-    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+def completion(
+    body: dict[str, Any], text: str, *, finish_reason: str = "stop", said: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the whole reply; a message may hold calls of tools, say, in place of the text."""
+    message = {"role": "assistant", **(said or {"content": text})}
+    choices = [{"index": 0, "message": message, "finish_reason": finish_reason}]
     return _head(body, "chat.completion") | {"choices": choices, "usage": _usage(body, text)}
 
 
-def events(body: dict[str, Any], text: str, *, at_groq: bool) -> Iterator[dict[str, Any]]:
+def events(
+    body: dict[str, Any],
+    text: str,
+    *,
+    at_groq: bool,
+    finish_reason: str = "stop",
+    said: Mapping[str, Any] | None = None,
+) -> Iterator[dict[str, Any]]:
     """Yield the reply word by word; usage comes with the last event at Groq, after it where OpenAI is asked for it."""
     head = _head(body, "chat.completion.chunk")
-    for number, piece in enumerate(_pieces(text)):
-        delta = {"content": piece} | ({"role": "assistant"} if number == 0 else {})
+    for number, piece in enumerate([said] if said else [{"content": piece} for piece in _pieces(text)]):
+        delta = {**piece, **({"role": "assistant"} if number == 0 else {})}
         yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    last = head | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    last = head | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish_reason}]}
     yield last | ({"x_groq": {"id": "req_1", "usage": _usage(body, text)}} if at_groq else {})
     if (body.get("stream_options") or {}).get("include_usage"):
         yield head | {"choices": [], "usage": _usage(body, text)}
@@ -59,6 +68,6 @@ def _head(body: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _usage(body: dict[str, Any], text: str) -> dict[str, int]:
-    prompt = sum(len(message["content"]) for message in body["messages"]) // 4
+    prompt = sum(len(message["content"] or "") for message in body["messages"]) // 4
     completion = len(text) // 4
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

@@ -19,11 +19,15 @@ from numpy.typing import NDArray
 from app.adapters.embeddings import onnx
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.cli import main
+from app.http.server import create_app
 from app.observability.logs import reset_logs
 from app.settings import fields
+from app.wiring import Service
 from tests import postgres
-from tests.fakes import FakeGroq, fake_groq
+from tests.clocks import StoppedClock
+from tests.fakes import groq_server
 from tests.releasing import keep_what_is_loaded, release_services
+from tests.served import served
 from tests.waiting import PATIENCE_S
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -167,11 +171,27 @@ def waypoint(
     return run
 
 
+groq = pytest.fixture(groq_server)  # On loopback.
+
+
+@pytest.fixture(scope="module")
+def url(services: Service) -> Iterator[str]:
+    """Where the module's own `services` are served."""
+    with served(create_app(services)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[httpx.Client]:
+    """A client of that service."""
+    with httpx.Client(base_url=url) as client:
+        yield client
+
+
 @pytest.fixture
-def groq() -> Iterator[FakeGroq]:
-    """A Groq server on loopback."""
-    with fake_groq() as server:
-        yield server
+def clock() -> StoppedClock:
+    """A clock that waiting moves on at once."""
+    return StoppedClock()
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,13 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from app.ledger.connect import open_database
 from app.ledger.work import WaitingMessages
 from app.ports import Message
 from app.wings.events.outbox import Outbox, Publisher
-from tests.rabbit import url
+from tests.rabbit import skip_without_broker, url
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,17 @@ class Place:
     async def ids(self) -> list[str]:
         """Return what waits."""
         return [message.id for message in await asyncio.to_thread(self.open().first, 10_000)]
+
+
+def event_place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """A fixture of an empty store, where RabbitMQ runs: `place = pytest.fixture(event_place, params=PLACES)`."""
+    skip_without_broker()
+    if request.param == "file":
+        return Place(str(tmp_path / "events.sqlite3"))
+    return Place(request.getfixturevalue("database_url"))
+
+
+PLACES = ["file", "postgres"]
 
 
 def message(number: int) -> Message:

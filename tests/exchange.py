@@ -34,7 +34,6 @@ class Exchange:
 
     @property
     def streamed(self) -> bool:
-        """Return whether the answer is asked for as a stream."""
         return bool(self.body.get("stream"))
 
     @property
@@ -43,16 +42,13 @@ class Exchange:
         return self.path.startswith("/openai/")
 
     async def send_json(self, status: int, value: object, headers: Mapping[str, str] | None = None) -> None:
-        """Send a whole reply."""
         await self.send(status, json.dumps(value).encode(), {"Content-Type": "application/json"} | dict(headers or {}))
 
     async def send(self, status: int, payload: bytes, headers: Mapping[str, str]) -> None:
-        """Send a whole reply of bytes."""
         await self.open(status, {"Content-Length": str(len(payload))} | dict(headers))
         await self.write(payload)
 
     async def open(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send the status and the headers."""
         connection = {"Connection": "keep-alive" if self.keep_alive else "close"}
         lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Scripted')}"]
         lines += [f"{name}: {value}" for name, value in (connection | dict(headers)).items()]
@@ -73,12 +69,10 @@ class Exchange:
         await self.write(b"%x\r\n%s\r\n" % (len(payload), payload))
 
     async def write(self, payload: bytes) -> None:
-        """Send bytes."""
         self.writer.write(payload)
         await self.writer.drain()
 
     async def until_left(self) -> None:
-        """Wait until the client has closed the connection."""
         while await self.reader.read(65_536):
             pass
 

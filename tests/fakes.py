@@ -13,6 +13,8 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
+from tests.completions import completion, events
+
 MODEL = "llama-3.1-8b-instant"
 
 
@@ -67,6 +69,12 @@ def fake_groq(fake: FakeGroq | None = None) -> Iterator[FakeGroq]:
         thread.join()
 
 
+def groq_server() -> Iterator[FakeGroq]:
+    """Yield a server; `groq = pytest.fixture(groq_server, scope="module")` is one for a whole module."""
+    with fake_groq() as server:
+        yield server
+
+
 class _Handler(BaseHTTPRequestHandler):
     groq: FakeGroq
     protocol_version = "HTTP/1.1"
@@ -94,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             if reply.release:
                 reply.release.wait()
-            self._json(200, _completion(body, reply), reply.headers)
+            self._json(200, completion(body, reply.text, **_kind(reply)), reply.headers)
 
     def _json(self, status: int, value: dict[str, Any], headers: dict[str, str]) -> None:
         payload = json.dumps(value).encode()
@@ -114,9 +122,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
-        events = list(_events(body, reply))
-        for number, event in enumerate(events):
-            if number == len(events) - 2 and reply.release:
+        told = list(events(body, reply.text, at_groq=True, **_kind(reply)))
+        for number, event in enumerate(told):
+            if number == len(told) - 2 and reply.release:
                 reply.release.wait()
             self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
             self.wfile.flush()
@@ -131,46 +139,14 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def _usage(body: dict[str, Any], reply: Reply) -> dict[str, int]:
-    prompt = sum(len(message["content"] or "") for message in body["messages"]) // 4
-    completion = len(reply.text) // 4
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-
-
-def _said(reply: Reply) -> dict[str, Any]:
+def _kind(reply: Reply) -> dict[str, Any]:
+    """Return how the reply ends, and what it says in place of its text."""
     if reply.tool_call is None:
-        return {"content": reply.text}
+        return {"finish_reason": reply.finish_reason}
     name, arguments = reply.tool_call
     function = {"name": name, "arguments": json.dumps(arguments)}
-    return {"content": None, "tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}
-
-
-def _finish(reply: Reply) -> str:
-    return "tool_calls" if reply.tool_call else reply.finish_reason
-
-
-def _completion(body: dict[str, Any], reply: Reply) -> dict[str, Any]:
-    choice = {"index": 0, "message": {"role": "assistant"} | _said(reply), "finish_reason": _finish(reply)}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": body["model"],
-        "choices": [choice],
-        "usage": _usage(body, reply),
-    }
-
-
-def _events(body: dict[str, Any], reply: Reply) -> Iterator[dict[str, Any]]:
-    common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
-    pieces = [_said(reply)] if reply.tool_call else [{"content": word} for word in re.findall(r"\S+\s*", reply.text)]
-    for number, piece in enumerate(pieces):
-        delta = piece | ({"role": "assistant"} if number == 0 else {})
-        yield common | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    last = common | {"choices": [{"index": 0, "delta": {}, "finish_reason": _finish(reply)}]}
-    yield last | {"x_groq": {"id": "req_1", "usage": _usage(body, reply)}}
-    if (body.get("stream_options") or {}).get("include_usage"):
-        yield common | {"choices": [], "usage": _usage(body, reply)}
+    called = [{"index": 0, "id": "call_1", "type": "function", "function": function}]
+    return {"finish_reason": "tool_calls", "said": {"content": None, "tool_calls": called}}
 
 
 class WordEmbeddings(Embeddings):

@@ -15,7 +15,6 @@ STATUSES = (400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503)
 
 
 async def answer(exchange: Exchange) -> None:
-    """Answer well, whole or as a stream."""
     await _answer(exchange, answer_to(exchange.body))
 
 
@@ -38,7 +37,6 @@ async def answer_in_gzip(exchange: Exchange) -> None:
 
 
 async def drip(exchange: Exchange) -> None:
-    """Answer well, a few bytes at a time."""
     text = answer_to(exchange.body)
     if exchange.streamed:
         await exchange.open_stream()
@@ -74,24 +72,20 @@ async def drip_forever(exchange: Exchange) -> None:
 
 
 async def hang(exchange: Exchange) -> None:
-    """Say nothing until the client gives up."""
     await exchange.until_left()
     exchange.close()
 
 
 async def reset_before_headers(exchange: Exchange) -> None:
-    """Break the connection instead of answering."""
     exchange.reset()
 
 
 async def reset_after_headers(exchange: Exchange) -> None:
-    """Promise an answer and break the connection."""
     await exchange.open_stream({} if exchange.streamed else {"Content-Type": "application/json"})
     exchange.reset()
 
 
 async def cut(exchange: Exchange) -> None:
-    """Close the connection in the middle of the answer."""
     if exchange.streamed:
         await _half_of_stream(exchange)
     else:
@@ -132,7 +126,6 @@ async def send_no_json(exchange: Exchange) -> None:
 
 
 async def send_no_choices(exchange: Exchange) -> None:
-    """Answer with an empty list of choices."""
     reply = completion(exchange.body, "") | {"choices": []}
     if not exchange.streamed:
         await exchange.send_json(200, reply)

@@ -23,12 +23,10 @@ _WORDS = b"\n---\n\n# Words\n\nThe rate is nine percent.\n"
 
 
 def names() -> list[str]:
-    """Return the names of the hostile files that have contents."""
     return list(_files())
 
 
 def content(name: str) -> bytes:
-    """Return the bytes of a hostile file."""
     return _files()[name]()
 
 

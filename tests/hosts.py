@@ -31,7 +31,6 @@ class Host:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start it; it is ready when this returns."""
         options = ("--workers", str(self.workers))
         self._service = self._running.enter_context(service(self.folder, *options, port=self.port, **self.settings))
 
@@ -48,7 +47,6 @@ class Host:
         self._running.close()
 
     def stop(self) -> None:
-        """End what is left of it."""
         if self._service and self._service.process.poll() is None:
             self.kill()
 

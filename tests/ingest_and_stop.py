@@ -40,14 +40,12 @@ POINTS: dict[str, tuple[Any, str, bool]] = {
 
 
 def make_services(folder: Path, **settings: Any) -> Service:
-    """Return services over the store of the folder."""
     places = {"chroma_path": folder / "store", "memory_store_path": folder / "store" / "vectors.json"}
     chosen = load_settings(_env_file=None, **(places | settings))
     return open_service(chosen, parts=Parts(embeddings=WordEmbeddings()))
 
 
 def ingest(folder: Path, corpus: Path, *, reset: bool = False, **settings: Any) -> Report:
-    """Ingest the corpus into the store of the folder."""
     return make_services(folder, **settings).index.ingest([corpus], reset=reset)
 
 

@@ -36,7 +36,6 @@ class Backend:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def wait_for(self, what: Any) -> None:
-        """Wait until `what()` holds."""
         with self.changed:
             assert self.changed.wait_for(what, timeout=PATIENCE_S), (
                 f"{len(self.bodies)} requests, and not what was meant"
@@ -49,12 +48,10 @@ class Backend:
         return root
 
     def children(self, run: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return the runs below a run, in the order in which they began."""
         below = [child for child in self.runs.values() if child.get("parent_run_id") == run["id"]]
         return sorted(below, key=lambda child: child["dotted_order"])
 
     def take(self, path: str, kind: str, body: bytes) -> None:
-        """Note a request."""
         with self.changed:
             self.bodies.append(body)
             if self.status == 200 and path == "/runs/multipart":
@@ -74,7 +71,6 @@ class Backend:
 
 @contextmanager
 def backend() -> Iterator[Backend]:
-    """Run the server while the body runs."""
     stub = Backend()
     closing = threading.Event()
 

@@ -32,7 +32,6 @@ http {{
 
 
 def program() -> str | None:
-    """Return the path of nginx; None where it is not installed."""
     return shutil.which("nginx", path=PLACES)
 
 

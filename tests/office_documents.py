@@ -57,7 +57,6 @@ def xlsx(
 
 
 def eml(body: str, *, html: bool = False, attachments: Mapping[str, bytes] | None = None, **headers: str) -> bytes:
-    """Return an e-mail with these headers."""
     message = EmailMessage()
     for name, value in headers.items():
         message[name] = value

@@ -28,7 +28,6 @@ def ray_cluster(nodes: int) -> Iterator[Any]:
 
 
 def add_node(cluster: Any) -> Any:
-    """Add a node with one core."""
     return cluster.add_node(num_cpus=1, object_store_memory=OBJECT_STORE_BYTES)
 
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 import uvicorn
 
 from app.http.compat.uvicorn import BoundedConnection
@@ -35,6 +36,16 @@ def small_services(folder: Path, groq: FakeGroq | FaultyGroq, **settings: Any) -
     } | settings
     services = open_service(load_settings(_env_file=None, llm_max_retries=0, min_chunks=0, **chosen))
     services.index.ingest([folder])
+    return services
+
+
+def guide_services(**settings: Any) -> Any:
+    """Return a fixture for a module: `services = guide_services(...)` over one guide, and the module's `groq`."""
+
+    @pytest.fixture(scope="module")
+    def services(groq: FakeGroq, tmp_path_factory: pytest.TempPathFactory) -> Service:
+        return small_services(tmp_path_factory.mktemp("desk"), groq, **settings)
+
     return services
 
 

@@ -1,12 +1,14 @@
 """A service to which documents are added over HTTP: who may, and how a test adds them and reads what came of it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
+from app.http.server import create_app
 from app.wiring import Parts, Service, open_service
 from tests.access import bearer, key_entry, settings_over
 from tests.fakes import WordEmbeddings
@@ -36,6 +38,17 @@ def small_services(folder: Path) -> Service:
     services = services_over(folder, upload_max_mb=1, cache_enabled=True)
     services.index.ingest([folder / "docs"])
     return services
+
+
+def upload_services(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    """A fixture for a module: `services = pytest.fixture(upload_services, scope="module")`."""
+    return small_services(tmp_path_factory.mktemp("uploads"))
+
+
+def upload_client(services: Service) -> Iterator[TestClient]:
+    """A fixture of a client of the module's services, in this process."""
+    with TestClient(create_app(services)) as client:
+        yield client
 
 
 def send(client: TestClient, files: Mapping[str, bytes | str], who: dict[str, str] = STAFF, **fields: str) -> Any:

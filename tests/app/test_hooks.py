@@ -49,14 +49,10 @@ def test_a_wing_that_was_left_out_is_passed_over_or_named():
         hooks.wing("gone.plugin:routes")
 
 
-def test_an_unknown_part_is_refused_with_those_that_there_are():
+def test_an_unknown_part_is_refused_with_those_there_are_and_a_missing_package_with_its_extra(monkeypatch):
     with pytest.raises(ConfigurationError, match="'pinecone' among the vectors; there are chroma"):
         hooks.load("vectors", "pinecone")
-
-
-def test_a_package_that_is_missing_is_named_with_the_extra_of_its_wing(monkeypatch):
     monkeypatch.setitem(sys.modules, "mammoth", None)
-
     with pytest.raises(ConfigurationError, match=r"'docx' needs the package mammoth: pip install 'waypoint"):
         hooks.load("readers", "docx")
 

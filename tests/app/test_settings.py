@@ -72,44 +72,41 @@ def test_a_bad_value_names_the_variable_the_value_and_what_is_allowed(monkeypatc
     assert told in str(caught.value)
 
 
-def test_settings_that_do_not_fit_together_are_refused(monkeypatch):
-    monkeypatch.setenv("CHUNK_OVERLAP", "800")
-    with pytest.raises(SettingsError, match=r"CHUNK_OVERLAP \(800\) must be smaller than CHUNK_SIZE \(800\)"):
+MISFITS = {
+    "an overlap as large as the chunk": (
+        {"CHUNK_OVERLAP": "800"},
+        r"CHUNK_OVERLAP \(800\) must be smaller than CHUNK_SIZE \(800\)",
+    ),
+    "thresholds that do not rise": (
+        {"CONFIDENCE_LOW_THRESHOLD": "0.6"},
+        r"CONFIDENCE_LOW_THRESHOLD \(0\.6\).* have to rise in this order",
+    ),
+    "groq without a key": ({"LLM_PROVIDER": "groq"}, "needs a key in LLM_API_KEY or GROQ_API_KEY"),
+    "openrouter without a key": (
+        {"LLM_PROVIDER": "openrouter"},
+        "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY",
+    ),
+    "compression without a model": ({"RETRIEVER_TYPE": "compression"}, "=compression needs a language model"),
+    "embeddings without an address": ({"EMBEDDING_PROVIDER": "openai-compatible"}, "needs EMBEDDING_BASE_URL"),
+    "tracing without a key": ({"LANGSMITH_TRACING": "true"}, "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY"),
+    "keys are asked for and there are none": ({"AUTH_MODE": "api_key"}, "AUTH_MODE=api_key needs API_KEYS"),
+    "all bad values are named at once": ({"PORT": "no", "LLM_RPM": "no"}, r"^LLM_RPM='no': .*\nPORT='no': "),
+}
+
+
+@pytest.mark.parametrize(("chosen", "told"), MISFITS.values(), ids=MISFITS)
+def test_settings_that_do_not_fit_together_are_refused(monkeypatch, chosen, told):
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=told):
         load_settings()
 
 
-def test_the_thresholds_of_confidence_have_to_rise(monkeypatch):
-    monkeypatch.setenv("CONFIDENCE_LOW_THRESHOLD", "0.6")
-    with pytest.raises(SettingsError, match=r"CONFIDENCE_LOW_THRESHOLD \(0\.6\).* have to rise in this order"):
-        load_settings()
-
-
-def test_groq_without_a_key_is_refused(monkeypatch):
-    monkeypatch.setenv("LLM_PROVIDER", "groq")
-    with pytest.raises(SettingsError, match="needs a key in LLM_API_KEY or GROQ_API_KEY"):
-        load_settings()
-
-
-def test_compression_without_a_model_is_refused(monkeypatch):
-    monkeypatch.setenv("RETRIEVER_TYPE", "compression")
-    with pytest.raises(SettingsError, match="RETRIEVER_TYPE=compression needs a language model"):
-        load_settings()
-    monkeypatch.setenv("GROQ_API_KEY", "gsk_x")
-    assert load_settings().retrieval.strategy == "compression"
-
-
-def test_an_embedding_service_without_an_address_is_refused(monkeypatch):
-    monkeypatch.setenv("EMBEDDING_PROVIDER", "openai-compatible")
-    with pytest.raises(SettingsError, match="needs EMBEDDING_BASE_URL"):
-        load_settings()
-
-
-def test_tracing_to_langsmith_needs_a_key_and_to_a_server_of_ones_own_none(monkeypatch):
-    monkeypatch.setenv("LANGSMITH_TRACING", "true")
-    with pytest.raises(SettingsError, match="LANGSMITH_TRACING=true needs LANGSMITH_API_KEY"):
-        load_settings()
-    monkeypatch.setenv("LANGSMITH_ENDPOINT", "http://127.0.0.1:1984")
-    assert load_settings().langsmith.tracing
+def test_a_key_lets_a_model_compress_and_a_tracing_server_of_ones_own_needs_none(monkeypatch):
+    chosen = {"RETRIEVER_TYPE": "compression", "GROQ_API_KEY": "gsk_x"}
+    for name, value in (chosen | {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": "http://127.0.0.1:1984"}).items():
+        monkeypatch.setenv(name, value)
+    assert (load_settings().retrieval.strategy, load_settings().langsmith.tracing) == ("compression", True)
 
 
 def test_the_older_names_of_langsmiths_variables_work_and_the_newer_win(monkeypatch):
@@ -120,12 +117,6 @@ def test_the_older_names_of_langsmiths_variables_work_and_the_newer_win(monkeypa
     assert (load_settings().langsmith.tracing, load_settings().langsmith.project) == (True, "old")
     monkeypatch.setenv("LANGSMITH_PROJECT", "new")
     assert load_settings().langsmith.project == "new"
-
-
-def test_keys_are_needed_to_ask_for_keys(monkeypatch):
-    monkeypatch.setenv("AUTH_MODE", "api_key")
-    with pytest.raises(SettingsError, match="AUTH_MODE=api_key needs API_KEYS"):
-        load_settings()
 
 
 def test_questions_are_limited_where_others_may_ask_or_where_it_is_said():
@@ -232,13 +223,6 @@ def test_there_is_no_setting_of_an_unknown_name():
         load_settings(body_timeout_s=3)
 
 
-def test_all_bad_values_are_named_at_once(monkeypatch):
-    monkeypatch.setenv("PORT", "no")
-    monkeypatch.setenv("LLM_RPM", "no")
-    with pytest.raises(SettingsError, match=r"^LLM_RPM='no': .*\nPORT='no': "):
-        load_settings()
-
-
 def test_zero_is_a_value(monkeypatch):
     monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
     assert load_settings().retrieval.threshold == 0.0
@@ -273,12 +257,6 @@ def test_a_key_of_groq_wins_over_one_of_openrouter(monkeypatch):
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-x")
     monkeypatch.setenv("GROQ_API_KEY", "gsk_x")
     assert load_settings().provider == "groq"
-
-
-def test_openrouter_needs_a_key(monkeypatch):
-    monkeypatch.setenv("LLM_PROVIDER", "openrouter")
-    with pytest.raises(SettingsError, match="LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"):
-        load_settings()
 
 
 @pytest.mark.parametrize(

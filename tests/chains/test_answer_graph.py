@@ -91,15 +91,11 @@ def test_the_audience_holds():
     assert graph().invoke(ASKED, config)["cited_answer"]["outcome"] == "no_results"
 
 
-def test_without_a_question_at_the_end_the_error_says_so():
-    with pytest.raises(QuestionError, match="the last message must be the user's question"):
-        graph().invoke({"messages": [("human", "Rate?"), ("ai", "9 %.")]})
-
-
 @pytest.mark.parametrize(
     ("messages", "told"),
     [
         ([], "the last message must be the user's question"),
+        ([("human", "Rate?"), ("ai", "9 %.")], "the last message must be the user's question"),
         ([HumanMessage("")], "Query cannot be empty"),
         ([HumanMessage([{"type": "text", "text": "Rate?"}, IMAGE])], "only text is supported; leave out images"),
     ],

@@ -18,17 +18,17 @@ def cut_text(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
     return slices(Chunker(size, overlap, separator_stays="start").split_text(text))
 
 
-def test_paragraphs_are_chunks():
-    text = "Para one is here.\n\nPara two is here.\n\nPara three is here."
-    assert cut_text(text, 30, 5) == [(0, 17), (19, 36), (38, 57)]
-
-
-def test_word_longer_than_a_chunk_is_cut_with_overlap():
-    assert cut_text("x" * 90, 40, 10) == [(0, 40), (30, 70), (60, 90)]
-
-
-def test_full_stop_starts_the_next_piece_on_request():
-    assert cut_text("Q1? A1 is yes. Q2? A2 is no! Q3? A3 is maybe.", 20, 5) == [(0, 13), (13, 27), (27, 45)]
+@pytest.mark.parametrize(
+    ("text", "size", "overlap", "expected"),
+    [
+        ("Para one is here.\n\nPara two is here.\n\nPara three is here.", 30, 5, [(0, 17), (19, 36), (38, 57)]),
+        ("x" * 90, 40, 10, [(0, 40), (30, 70), (60, 90)]),
+        ("Q1? A1 is yes. Q2? A2 is no! Q3? A3 is maybe.", 20, 5, [(0, 13), (13, 27), (27, 45)]),
+    ],
+    ids=["paragraphs are chunks", "a long word is cut with overlap", "a full stop may start the next piece"],
+)
+def test_a_text_is_cut_where_it_parts(text, size, overlap, expected):
+    assert cut_text(text, size, overlap) == expected
 
 
 def test_full_stop_stays_with_its_sentence():
@@ -41,21 +41,36 @@ def test_source_without_text_has_no_chunks(source):
     assert Chunker().split_markdown(source) == []
 
 
-def test_heading_stays_with_its_text_and_names_the_section():
-    source = "---\nx: 1\n---\n# Title\n\n## Parent\n\n### Child `one`\nBody.\n\nUnderlined\n----\nMore."
-    chunks = Chunker().split_markdown(source, start=12, title="Title")
-    assert [(chunk.text, chunk.section, chunk.section_path) for chunk in chunks] == [
-        ("### Child `one`\nBody.", "Child one", ("Parent", "Child one")),
-        ("Underlined\n----\nMore.", "Underlined", ("Underlined",)),
-    ]
+SECTIONS = {
+    "a heading stays with its text and names the section": (
+        "# Title\n\n## Parent\n\n### Child `one`\nBody.\n\nUnderlined\n----\nMore.",
+        {"title": "Title"},
+        [
+            ("### Child `one`\nBody.", "Child one", ("Parent", "Child one")),
+            ("Underlined\n----\nMore.", "Underlined", ("Underlined",)),
+        ],
+    ),
+    "text before the first heading belongs to the heading of the title": (
+        "Before.\n\n# Title\n\nAfter.",
+        {"title": "Another"},
+        [("Before.", "Title", ()), ("# Title\n\nAfter.", "Title", ("Title",))],
+    ),
+    "a short part with its subsections is one chunk on request": (
+        "# T\n\n## A\n\n### A1\nOne.\n\n### A2\nTwo.\n\n## B\n\n### B1\n" + "Long text. " * 30,
+        {"title": "T", "join": 200},
+        [
+            ("## A\n\n### A1\nOne.\n\n### A2\nTwo.", "A", ("A",)),
+            ("### B1\nLong text. Long text. L", "B1", ("B", "B1")),
+        ],
+    ),
+}
 
 
-def test_text_before_the_first_heading_belongs_to_the_title_heading():
-    chunks = Chunker().split_markdown("Before.\n\n# Title\n\nAfter.", title="Another")
-    assert [(chunk.text, chunk.section, chunk.section_path) for chunk in chunks] == [
-        ("Before.", "Title", ()),
-        ("# Title\n\nAfter.", "Title", ("Title",)),
-    ]
+@pytest.mark.parametrize(("source", "options", "expected"), SECTIONS.values(), ids=SECTIONS)
+def test_a_chunk_knows_its_section(source, options, expected):
+    chunker = Chunker(join=options.get("join", 0))
+    chunks = chunker.split_markdown(f"---\nx: 1\n---\n{source}", start=13, title=options["title"])
+    assert [(chunk.text[:30], chunk.section, chunk.section_path) for chunk in chunks] == expected
 
 
 def test_hash_in_a_code_fence_is_no_heading_and_starts_no_chunk():
@@ -83,15 +98,6 @@ def test_windows_line_ends_keep_offsets_exact():
     chunks = Chunker(20, 0).split_markdown(source)
     assert all(source[chunk.start_char : chunk.end_char] == chunk.text for chunk in chunks)
     assert {chunk.section for chunk in chunks} == {"A", "B"}
-
-
-def test_short_part_with_its_subsections_is_one_chunk_on_request():
-    source = "# T\n\n## A\n\n### A1\nOne.\n\n### A2\nTwo.\n\n## B\n\n### B1\n" + "Long text. " * 30
-    chunks = Chunker(join=200).split_markdown(source, title="T")
-    assert [(chunk.text[:30], chunk.section, chunk.section_path) for chunk in chunks] == [
-        ("## A\n\n### A1\nOne.\n\n### A2\nTwo.", "A", ("A",)),
-        ("### B1\nLong text. Long text. L", "B1", ("B", "B1")),
-    ]
 
 
 def test_remnants_between_long_paragraphs_are_filled_up():

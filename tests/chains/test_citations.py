@@ -2,7 +2,6 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.retrievers import BaseRetriever
 
 from chains import build_chain
 from chains.citations import CiteSources, citation_metadata, format_citations_markdown
@@ -139,6 +138,7 @@ def test_the_least_number_of_citations_counts_sources_and_not_markers():
     assert read(both, min_citations=2, attribution=False)["outcome"] == "answered"
 
 
+FOUND = [Document(passage["content"], metadata=passage["metadata"]) for passage in SHOWN]
 RELIEF = "The relief limit is S$400 for goods by air or post"
 ORIGIN = "A Form D proves ASEAN origin"
 
@@ -190,11 +190,6 @@ def test_the_decline_rule_reads_the_opening_only():
     assert is_decline("The documents do not contain more.", [])
 
 
-class Shelf(BaseRetriever):
-    def _get_relevant_documents(self, query, *, run_manager):
-        return [Document(passage["content"], metadata=passage["metadata"]) for passage in SHOWN]
-
-
 @pytest.mark.parametrize(
     ("answer", "written"),
     [
@@ -208,7 +203,7 @@ class Shelf(BaseRetriever):
 def test_a_stream_ends_with_the_text_that_invoke_returns(answer, written):
     def chain():
         model = GenericFakeChatModel(messages=iter([AIMessage(answer)]))
-        return build_chain(retriever=Shelf(), model=model, citations=CiteSources(style="numbered"))
+        return build_chain(retriever=lambda _: FOUND, model=model, citations=CiteSources(style="numbered"))
 
     invoked, streamed = chain().invoke({"question": "Q?"}), merged(chain().stream({"question": "Q?"}))
     assert (invoked["outcome"], invoked["answer"]) == ("answered", written)

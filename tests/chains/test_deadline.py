@@ -70,25 +70,20 @@ async def call(chain: Any, way: str, until: threading.Event) -> None:
         until.set()
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_retriever_that_hangs_ends_the_call(way):
-    retriever = Hanging(until=threading.Event())
+HANGING: dict[str, Any] = {
+    "retriever": lambda until: {"retriever": Hanging(until=until)},
+    "model": lambda until: {"model": Stuck(until=until)},
+    "model in its answer": lambda until: {"model": Stuck(until=until, words=3)},
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "way"), [(part, way) for part in HANGING for way in (WAYS[2:] if "in its answer" in part else WAYS)]
+)
+async def test_a_part_that_hangs_ends_the_call(part, way):
+    until = threading.Event()
     with pytest.raises(DeadlineError, match="took longer than it may"):
-        await call(gst_chain(retriever=retriever, timeout_s=TIMEOUT_S), way, retriever.until)
-
-
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_model_that_hangs_ends_the_call(way):
-    model = Stuck(until=threading.Event())
-    with pytest.raises(DeadlineError, match="took longer than it may"):
-        await call(gst_chain(model=model, timeout_s=TIMEOUT_S), way, model.until)
-
-
-@pytest.mark.parametrize("way", ["stream", "astream"])
-async def test_a_model_that_hangs_in_the_middle_of_its_answer_ends_the_call(way):
-    model = Stuck(until=threading.Event(), words=3)
-    with pytest.raises(DeadlineError, match="took longer than it may"):
-        await call(gst_chain(model=model, timeout_s=TIMEOUT_S), way, model.until)
+        await call(gst_chain(timeout_s=TIMEOUT_S, **HANGING[part](until)), way, until)
 
 
 class Shelf(BaseRetriever):

@@ -12,6 +12,7 @@ from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import parse_file
 from chains.ingestion.statements import audiences_in, mark_in, mark_in_name
 from chains.ingestion.text_files import load_markdown
+from tests.cases import cases
 from tests.office_documents import xlsx
 from tests.shelf import Shelf
 from tests.stated_audiences import BODY, FOLDERS, MARKDOWN, OTHERS, PUBLIC, WORDS, page
@@ -24,42 +25,27 @@ def audience(path, content: str | bytes) -> str:
     return audience_of(parsed.metadata, unstated="public")
 
 
-@pytest.mark.parametrize("head", MARKDOWN.values(), ids=MARKDOWN)
-def test_markdown_that_says_so_in_any_form_is_internal(tmp_path, head):
-    assert audience(tmp_path / "line.md", head + BODY) == "internal"
-
-
-@pytest.mark.parametrize("head", PUBLIC.values(), ids=PUBLIC)
-def test_markdown_that_does_not_say_so_is_public(tmp_path, head):
-    assert audience(tmp_path / "line.md", head + BODY) == "public"
-
-
-@pytest.mark.parametrize("head", MARKDOWN.values(), ids=MARKDOWN)
-def test_so_is_plain_text(tmp_path, head):
-    assert audience(tmp_path / "line.txt", head + WORDS) == "internal"
-
-
-@pytest.mark.parametrize("head", PUBLIC.values(), ids=PUBLIC)
-def test_plain_text_that_does_not_say_so_is_public_and_whole(tmp_path, head):
-    assert audience(tmp_path / "line.txt", f"{head}{WORDS}") == "public"
-
-
-@pytest.mark.parametrize(("name", "content"), OTHERS.values(), ids=OTHERS)
-def test_every_other_format_can_say_so(tmp_path, name, content):
-    assert audience(tmp_path / name, content) == "internal"
-
-
 QUIET = {
     "a meta tag": ("a.html", page('<meta name="audience" content="public">')),
     "JSON": ("a.jsonl", json.dumps({"title": "T", "text": WORDS, "audience": "public"})),
     "a sheet": ("a.xlsx", xlsx({"Rates": [["Text", "Audience"], [WORDS, "Public"]]})),
     "plain text": ("a.txt", f"audience: public\n\n{WORDS}"),
 }
+SAID = {
+    "markdown that says so in any form is internal": [
+        ("line.md", head + BODY, "internal") for head in MARKDOWN.values()
+    ],
+    "markdown that does not say so is public": [("line.md", head + BODY, "public") for head in PUBLIC.values()],
+    "so is plain text": [("line.txt", head + WORDS, "internal") for head in MARKDOWN.values()],
+    "plain text that does not say so is public": [("line.txt", head + WORDS, "public") for head in PUBLIC.values()],
+    "every other format can say so": [(*file, "internal") for file in OTHERS.values()],
+    "what says public is public in other formats too": [(*file, "public") for file in QUIET.values()],
+}
 
 
-@pytest.mark.parametrize(("name", "content"), QUIET.values(), ids=QUIET)
-def test_what_says_public_is_public_in_other_formats_too(tmp_path, name, content):
-    assert audience(tmp_path / name, content) == "public"
+@pytest.mark.parametrize(("name", "content", "expected"), cases(SAID))
+def test_the_audience_is_what_the_text_says(tmp_path, name, content, expected):
+    assert audience(tmp_path / name, content) == expected
 
 
 def test_a_front_matter_of_unusual_form_is_read_as_a_whole_and_is_no_text(tmp_path):

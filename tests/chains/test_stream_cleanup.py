@@ -89,25 +89,17 @@ async def test_a_reader_who_leaves_between_two_words_stops_the_generation(endles
         await asyncio.wait_for(asyncio.wait([task]), PATIENCE_S)
 
 
-async def test_a_reader_who_is_cancelled_while_waiting_stops_the_generation(endless):
+@pytest.mark.parametrize(
+    "call", [lambda chain: read_words(chain, 99), lambda chain: chain.ainvoke(QUESTION)], ids=["reader", "call"]
+)
+async def test_a_reader_or_a_call_that_is_cancelled_stops_the_generation(endless, call):
     script, chain = endless
-    reading = asyncio.create_task(read_words(chain, 99))
-    await asyncio.wait_for(script.asked.wait(), PATIENCE_S)
-    reading.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await reading
-
-    assert await script.all_gone()
-
-
-async def test_a_call_that_is_cancelled_stops_the_generation(endless):
-    script, chain = endless
-    calling = asyncio.create_task(chain.ainvoke(QUESTION))
+    calling = asyncio.ensure_future(call(chain))
     await asyncio.wait_for(script.asked.wait(), PATIENCE_S)
     calling.cancel()
+
     with pytest.raises(asyncio.CancelledError):
         await calling
-
     assert await script.all_gone()
 
 

@@ -54,14 +54,23 @@ def test_documents_about_two_things_are_no_versions(one, other):
     assert replaced([one, other], TODAY) == {}
 
 
-def test_folders_of_an_archive_hold_versions():
-    documents = [document("Fees 2023", file_path="old/2023/fees.md"), document("Fees 2025", file_path="2025/fees.md")]
-    assert replaced(documents, TODAY) == {0: 1}
-
-
-def test_what_a_document_says_it_replaces_is_older_whatever_its_title():
-    documents = [document("Rules for travellers"), document("Expenses", replaces="the Rules for Travellers")]
-    assert replaced(documents, TODAY) == {0: 1}
+@pytest.mark.parametrize(
+    ("documents", "expected"),
+    [
+        (
+            [document("Fees 2023", file_path="old/2023/fees.md"), document("Fees 2025", file_path="2025/fees.md")],
+            {0: 1},
+        ),
+        ([document("Rules for travellers"), document("Expenses", replaces="the Rules for Travellers")], {0: 1}),
+        (
+            [document("Fees 2026", valid_from="1 March 2026"), document("Fees 2025"), document("Fees 2024")],
+            {0: 1, 2: 1},
+        ),
+    ],
+    ids=["folders of an archive", "what a document says it replaces", "a version that begins later"],
+)
+def test_an_older_version_is_told_by_folder_statement_and_date(documents, expected):
+    assert replaced(documents, TODAY) == expected
 
 
 @pytest.mark.parametrize(
@@ -77,11 +86,6 @@ def test_what_a_document_says_it_replaces_is_older_whatever_its_title():
 )
 def test_documents_of_one_title_are_versions_by_what_they_and_their_files_say(older, newer):
     assert replaced([document("Fees") | newer, document("Fees") | older], TODAY).keys() == {1}
-
-
-def test_a_version_that_begins_later_is_not_in_force_yet():
-    documents = [document("Fees 2026", valid_from="1 March 2026"), document("Fees 2025"), document("Fees 2024")]
-    assert replaced(documents, TODAY) == {0: 1, 2: 1}
 
 
 def test_a_document_that_says_it_no_longer_holds_is_marked_alone():

@@ -1,24 +1,19 @@
 """The shared conformance cases as a whole: each area has a test here, or a reason."""
 
-import json
 import re
 from pathlib import Path
 
-import pytest
+from tests.contract.recorded import NEEDS_CASES, rows
 
-from tests.conftest import SHARED
-
-FILES = [SHARED / "conformance" / name for name in ("lcel.jsonl", "marp.jsonl")]
+pytestmark = NEEDS_CASES
 NOT_OURS = {
     "analytics": "figures of several users are the analytics service's, which reads the events that this one publishes",
     "compare": "no route asks several models at once; `waypoint eval --report` compares what they answered",
 }
 
 
-@pytest.mark.corpus
-@pytest.mark.skipif(not FILES[0].is_file(), reason="the shared conformance cases are not beside this checkout")
 def test_each_area_has_a_test_or_a_reason():
-    areas = {json.loads(line)["area"] for file in FILES for line in file.read_text(encoding="utf-8").splitlines()}
+    areas = {row["area"] for row in rows()}
     tests = Path(__file__).parent.glob("test_conformance_*.py")
     named = {word for file in tests for word in re.findall(r'"(\w+)"', file.read_text(encoding="utf-8"))}
 

@@ -10,10 +10,9 @@ from redis.asyncio import ConnectionPool
 
 from app.wings.sessions.redis_sessions import RedisSessions
 from tests.access import POSTED, open_redis, serving, settings_over, write_corpus
-from tests.conftest import SHARED
+from tests.contract.recorded import rows
 
 REDIS = "redis://127.0.0.1:6379/10"
-FILE = SHARED / "conformance" / "marp.jsonl"
 # The routes that make and end sessions belong to the auth service; this one reads what they leave in Redis.
 THEIRS = {"marp-130": "a login", "marp-133": "a logout"}
 STORED = {
@@ -32,11 +31,12 @@ def is_session(case):
     return case["area"] == "auth" or (case["area"] == "http_chat" and {"headers", "redis"} & set(case["input"]))
 
 
-def cases():
-    """Return the cases; only where there are some is Redis needed."""
-    lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.is_file() else []
-    ours = [case for case in map(json.loads, lines) if is_session(case) and case["id"] not in THEIRS]
-    return [pytest.param(case, id=case["id"], marks=pytest.mark.service) for case in ours]
+# Only where there are cases is Redis needed.
+CASES = [
+    pytest.param(row, id=row["id"], marks=pytest.mark.service)
+    for row in rows("auth", "http_chat")
+    if is_session(row) and row["id"] not in THEIRS
+]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def url(redis, tmp_path_factory) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", CASES)
 async def test_a_session_that_the_peer_finds_valid_is_who_it_says_and_others_are_nobody(case, redis, url):
     redis.mset(STORED)
     if case["id"] == "marp-132":  # After the logout, which deletes the session.

@@ -1,35 +1,20 @@
 """The peer's cache as it was recorded: its cases, run on ours. None deviates from what was expected of it."""
 
 import copy
-import json
 
 import pytest
 
 from app.settings import load_settings
 from app.wiring import Parts, open_service
 from chains.caching.typed_cache import MemoryStore, canonical
-from tests.chains.caching.chain import StoppedClock
-from tests.conftest import SHARED
+from tests.clocks import StoppedClock
+from tests.contract.recorded import recorded
 from tests.fakes import WordEmbeddings
 
-AREAS = {"cache", "cache_keys"}
-CASES_FILE = SHARED / "conformance" / "lcel.jsonl"
 QUESTION = {"question": "What is the rate?"}
 
 
-def cases():
-    lines = CASES_FILE.read_text(encoding="utf-8").splitlines() if CASES_FILE.is_file() else []
-    return [case for case in map(json.loads, lines) if case["area"] in AREAS]
-
-
-CASES = cases()
-
-
-@pytest.fixture(params=CASES or [None], ids=[case["id"] for case in CASES] or ["absent"])
-def case(request, shared):
-    return request.param
-
-
+@pytest.mark.parametrize("case", recorded("cache", "cache_keys"))
 def test_the_peers_cases_hold(case, tmp_path, groq):
     assert CHECKS[case["id"]](case["input"], tmp_path, groq) == case["expected"]
 

@@ -1,6 +1,5 @@
 """The LCEL chatbot's chain: its questions, answered by ours from the same passages; where ours differs, why."""
 
-import json
 from typing import Any, cast
 
 import pytest
@@ -13,22 +12,13 @@ from langchain_core.runnables import RunnableLambda
 from chains.pipeline import build_chain
 from chains.retrieval import retrieve
 from chains.state import Searching
-from tests.conftest import SHARED
+from tests.contract.recorded import NEEDS_CASES, rows
 
-FILE = SHARED / "conformance" / "lcel.jsonl"
 CHUNK = "The first words of it."
 
 
-def cases() -> dict[str, Any]:
-    lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.is_file() else []
-    return {case["id"]: case for case in map(json.loads, lines) if case["area"] == "chain"}
-
-
-CASES = cases()
-pytestmark = [
-    pytest.mark.corpus,
-    pytest.mark.skipif(not CASES, reason="the shared conformance cases are not beside this checkout"),
-]
+CASES: dict[str, Any] = {row["id"]: row for row in rows("chain")}
+pytestmark = NEEDS_CASES
 
 
 class Shelf(BaseRetriever):

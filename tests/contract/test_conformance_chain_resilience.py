@@ -1,28 +1,14 @@
 """The LCEL chatbot's chain under a failing model."""
 
-import json
-from typing import Any
-
 import pytest
 
 from app.http.errors import reply_to
 from chains.errors import LLMError
-from tests.conftest import SHARED
+from tests.contract.recorded import recorded
 from tests.service.desk import QUESTION, open_desk, without_breaker
 
-CASES = SHARED / "conformance" / "lcel.jsonl"
 
-
-def cases() -> list[Any]:
-    if not CASES.is_file():
-        return []
-    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-    return [pytest.param(row, id=row["id"]) for row in rows if row["area"] == "chain_resilience"]
-
-
-@pytest.mark.corpus
-@pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", recorded("chain_resilience"))
 def test_a_model_that_refuses_is_an_error_with_its_name_code_and_status_after_one_call(case, tmp_path):
     with without_breaker(), open_desk(tmp_path) as desk:
         desk.groq.always = case["input"]["llm"]

@@ -1,8 +1,5 @@
 """The MARP contract over HTTP: POST /chat and GET /health as its service answered, and what it documented."""
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,14 +10,14 @@ from fastapi import FastAPI
 from app.edge import numbered_places
 from app.http.openapi import ANSWER
 from app.http.routes.answers import chat_router
-from app.http.server import create_app
 from app.settings import load_settings
+from app.wiring import Service
 from chains.around.observers import Call
 from chains.state import Citation
-from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.served import QUESTION, served, small_services
+from tests.contract.recorded import recorded
+from tests.fakes import Reply, groq_server
+from tests.served import QUESTION, small_services
 
-CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 NO_RESULTS = (
     "I couldn't find any relevant information in the MARP documents to answer your question. "
     "Please try rephrasing your query."
@@ -45,10 +42,7 @@ class Calls:
         pass
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
+groq = pytest.fixture(groq_server, scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +51,7 @@ def calls() -> Calls:
 
 
 @pytest.fixture(scope="module")
-def client(groq, calls, tmp_path_factory) -> Iterator[httpx.Client]:
+def services(groq, calls, tmp_path_factory) -> Service:
     """The service under the settings that the cases were recorded with; its own citation style is the other one."""
     texts = tmp_path_factory.mktemp("texts")
     (texts / "no_results.txt").write_text(NO_RESULTS)
@@ -72,8 +66,7 @@ def client(groq, calls, tmp_path_factory) -> Iterator[httpx.Client]:
         scope_file="off",  # The desk's own scope is not that of MARP's documents.
     )
     services.observers.append(calls)
-    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
-        yield client
+    return services
 
 
 @pytest.fixture(autouse=True)
@@ -83,15 +76,12 @@ def _fresh(groq, calls) -> None:
     calls.seen.clear()
 
 
-def cases(area: str) -> dict[str, Any]:
-    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()] if CASES.is_file() else []
-    # Sessions are held in the conformance tests of the authentication.
-    return {row["id"]: row for row in rows if row["area"] == area and not {"headers", "redis"} & set(row["input"])}
+def cases(area: str) -> list[Any]:
+    """Return the cases of an area but those of sessions, which the conformance tests of the authentication hold."""
+    return [row for row in recorded(area) if not (row.values[0] and {"headers", "redis"} & set(row.values[0]["input"]))]
 
 
-@pytest.mark.corpus
-@pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
-@pytest.mark.parametrize("case", cases("http_chat").values(), ids=cases("http_chat"))
+@pytest.mark.parametrize("case", cases("http_chat"))
 def test_chat_is_what_the_contract_says(client, calls, groq, case):
     given, expected = case["input"], case["expected"]
     nothing_found = given.get("chunks") == []  # ... for words that the index does not know.
@@ -109,9 +99,7 @@ def test_chat_is_what_the_contract_says(client, calls, groq, case):
         assert groq.requests == []
 
 
-@pytest.mark.corpus
-@pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
-@pytest.mark.parametrize("case", cases("generation").values(), ids=cases("generation"))
+@pytest.mark.parametrize("case", cases("generation"))
 def test_generation_asks_the_model_as_the_contract_says(client, groq, case):
     expected = case["expected"]
     groq.replies[:] = [Reply(" ans [1] \n")]

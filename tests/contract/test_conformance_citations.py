@@ -3,38 +3,24 @@
 Compared are the outcome and the citations; the texts that replace an answer are this project's own.
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.retrievers import BaseRetriever
 
 from chains import build_chain
 from chains.citations import CiteSources
 from chains.output import merge
+from tests.contract.recorded import recorded
 
-CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 FALLBACK = "The MARP documents provided do not contain information"
+AREAS = (
+    *("citation_renumber", "citation_dedupe", "citation_invalid", "citation_grammar"),
+    *("anti_hallucination", "insufficient_info"),
+)
 DEVIATIONS = {"marp-024": "page 0 is taken for an unknown page, so that a document without pages can be cited"}
-
-
-def cases() -> list[Any]:
-    if not CASES.is_file():
-        return []
-    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-    areas = ("citation_", "anti_hallucination", "insufficient_info")
-    return [pytest.param(row, id=row["id"]) for row in rows if row["area"].startswith(areas)]
-
-
-class Shelf(BaseRetriever):
-    documents: list[Document]
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return self.documents
 
 
 CITATIONS = CiteSources(style="numbered", markers_suffice=True)  # As in POST /chat.
@@ -56,16 +42,14 @@ def run(case: dict, *, stream: bool) -> dict[str, Any]:
         for chunk in shelf(case["input"]["chunks"])
     ]
     model = GenericFakeChatModel(messages=iter([AIMessage(case["input"]["answer"])]))
-    chain = build_chain(retriever=Shelf(documents=documents), model=model, citations=CITATIONS)
+    chain = build_chain(retriever=lambda _: documents, model=model, citations=CITATIONS)
     if not stream:
         return dict(chain.invoke({"question": "Q?"}))
     return dict(merge(chain.stream({"question": "Q?"})))
 
 
-@pytest.mark.corpus
-@pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
 @pytest.mark.parametrize("stream", [False, True], ids=["invoke", "stream"])
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", recorded(*AREAS))
 def test_the_answer_and_its_citations_are_what_the_contract_says(case, stream):
     if case["id"] in DEVIATIONS:
         pytest.xfail(DEVIATIONS[case["id"]])

@@ -1,6 +1,5 @@
 """The confidence of the LCEL chatbot: its recorded cases, on ours."""
 
-import json
 from typing import Any
 
 import pytest
@@ -9,19 +8,13 @@ from langchain_core.documents import Document
 from chains.confidence import Thresholds
 from chains.confidence.composite import composite, explanation, factors
 from chains.retrieval.passages import passage
-from tests.conftest import SHARED
-
-CASES = SHARED / "conformance" / "lcel.jsonl"
+from tests.contract.recorded import recorded
 
 
 def cases(field: str) -> list[Any]:
-    if not CASES.is_file():
-        return []
-    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-    return [pytest.param(row, id=row["id"]) for row in rows if row["area"] == "confidence" and field in row["input"]]
+    return [row for row in recorded("confidence") if row.values[0] is None or field in row.values[0]["input"]]
 
 
-@pytest.mark.corpus
 @pytest.mark.parametrize("case", cases("similarityScores"))
 def test_the_composite_score_level_factors_and_explanation_are_the_expected_ones(case):
     given, expected = case["input"], case["expected"]
@@ -34,13 +27,11 @@ def test_the_composite_score_level_factors_and_explanation_are_the_expected_ones
     assert explanation(found) == expected["explanation"]
 
 
-@pytest.mark.corpus
 @pytest.mark.parametrize("case", cases("metadata"))
 def test_a_similarity_is_read_from_each_name_that_retrievers_give_it(case):
     assert passage(Document("text", metadata=case["input"]["metadata"]))["score"] == pytest.approx(case["expected"])
 
 
-@pytest.mark.corpus
 @pytest.mark.parametrize("case", cases("distances"))
 def test_distant_documents_rate_lower_than_near_ones(case):
     def rated(distances: list[float]) -> float:

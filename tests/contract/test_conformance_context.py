@@ -1,15 +1,11 @@
 """The MARP service's context: numbered headers within a budget; where this project differs on purpose, why."""
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from chains.context import format_context
 from chains.state import Passage
+from tests.contract.recorded import recorded
 
-CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 DEVIATIONS = {
     "marp-050": "a chunk without words is not shown: there is nothing in it to cite",
     "marp-052": "separators count, and what is left of the budget shows the beginning of the next chunk",
@@ -18,20 +14,11 @@ DEVIATIONS = {
 }
 
 
-def cases() -> list[Any]:
-    if not CASES.is_file():
-        return []
-    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-    return [pytest.param(row, id=row["id"]) for row in rows if row["area"] == "context"]
-
-
 def passage(chunk: dict) -> Passage:
     return Passage(content=chunk.get("text", ""), metadata=chunk, score=0.5)
 
 
-@pytest.mark.corpus
-@pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", recorded("context"))
 def test_the_context_is_what_the_contract_says(case):
     chunks = case["input"].get("chunks")
     if case["id"] in DEVIATIONS:

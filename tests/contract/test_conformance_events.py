@@ -2,7 +2,6 @@
 
 import json
 import uuid
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +15,8 @@ from app.wings.events.outbox import ROUTING_KEYS, Events
 from chains import build_chain
 from chains.around.observers import ObservedRunnable
 from chains.citations import CiteSources
+from tests.contract.recorded import NEEDS_CASES, rows
 
-CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 MODEL = "openai/gpt-4o-mini"
 KEYS = {"ROUTING_KEY_QUERY_SUBMITTED": "QuerySubmitted", "ROUTING_KEY_RESPONSE_GENERATED": "ResponseGenerated"}
 # The others of its list belong to services that fetch, index and search documents, and to its comparison of models.
@@ -25,15 +24,10 @@ NOT_OURS = 8
 
 
 def cases() -> dict[str, Any]:
-    lines = CASES.read_text(encoding="utf-8").splitlines() if CASES.is_file() else []
-    rows = (json.loads(line) for line in lines)
-    return {row["id"]: row["expected"] for row in rows if row["area"] == "events" or row["id"] == "marp-071"}
+    return {row["id"]: row["expected"] for row in rows() if row["area"] == "events" or row["id"] == "marp-071"}
 
 
-pytestmark = [
-    pytest.mark.corpus,
-    pytest.mark.skipif(not cases(), reason="the shared conformance cases are not beside this checkout"),
-]
+pytestmark = NEEDS_CASES
 
 
 class Shelf(BaseRetriever):

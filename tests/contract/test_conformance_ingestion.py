@@ -1,6 +1,5 @@
 """The cases of ../shared/conformance on ingestion; where this project differs on purpose, the reason is beside it."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,22 +10,14 @@ import pytest
 from app.adapters.documents.pdf import day, load_pdf
 from benchmarks.documents import pdf
 from chains.ingestion.chunks import Chunker
-from tests.conftest import SHARED
+from tests.contract.recorded import recorded
 from tests.shelf import Shelf
 
-AREAS = {"chunk_offsets", "loader", "extraction", "indexing"}
 DEVIATIONS = {
     "marp-117": "a document without a date has none; the current year would be made up",
     "marp-118": "a document whose date cannot be read has none; the current year would be made up",
 }
 NOT_HERE = {"lcel-217": "the text of the case is not in the file, only its length"}
-
-
-def cases() -> list[Any]:
-    """Return the cases of our areas; none where the shared folder is absent."""
-    files = sorted((SHARED / "conformance").glob("*.jsonl"))
-    found = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    return [pytest.param(case, id=case["id"]) for case in found if case["area"] in AREAS]
 
 
 def offsets(case: dict[str, Any]) -> Any:
@@ -87,7 +78,7 @@ def chunk_ids_of_two_processes() -> list[str]:
     return [done.stdout for done in runs]
 
 
-@pytest.mark.parametrize("case", cases() or [pytest.param(None, marks=pytest.mark.skip("no shared cases here"))])
+@pytest.mark.parametrize("case", recorded("chunk_offsets", "loader", "extraction", "indexing"))
 def test_a_case_of_the_existing_systems(case, tmp_path):
     if case["id"] in NOT_HERE:
         pytest.skip(NOT_HERE[case["id"]])

@@ -1,7 +1,5 @@
 """The MARP service's reformulation: what becomes of the model's reply, and of its failure."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +8,8 @@ from langchain_core.messages import BaseMessage
 
 from chains.reformulation import Condense, Reformulate
 from tests.chains.gst import gst_chain, writing
+from tests.contract.recorded import recorded
 from tests.prompted import asked as without_reminder
-
-FILE = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
-LINES = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
-CASES: list[dict[str, Any]] = [case for case in map(json.loads, LINES) if case["area"] == "reformulation"]
 
 
 class Scripted(FakeListChatModel):
@@ -45,8 +40,7 @@ def asked(query: str, reply: str, error: str | None = None) -> tuple[Any, list[B
     return answer, prompts[0]
 
 
-@pytest.mark.skipif(not CASES, reason="the recorded cases are not beside this checkout")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", recorded("reformulation"))
 def test_a_reply_is_used_as_the_service_used_it(case):
     given, expected = case["input"], case["expected"]
     if "error" in given:

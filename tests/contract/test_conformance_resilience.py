@@ -1,6 +1,5 @@
 """The LCEL chatbot's retries, breaker, errors and tokens; where this project differs on purpose, why."""
 
-import json
 import math
 import re
 from typing import Any
@@ -17,27 +16,14 @@ from chains import errors
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMTimeoutError, LLMUnavailableError
 from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, is_retryable, retrying
 from tests.clocks import StoppedClock
-from tests.conftest import SHARED
+from tests.contract.recorded import recorded
 
-CASES = SHARED / "conformance" / "lcel.jsonl"
 REQUEST = httpx.Request("POST", "http://127.0.0.1/openai/v1/chat/completions")
 DEVIATIONS = {"lcel-182": "0 is a value, and no count of failures: it is refused when the settings are read"}
 STATUS = re.compile(r"^[45]\d\d\b")
 WORDS = {"rate limit": 429}
 TIMEOUT = re.compile(r"timed out|timeout|ETIMEDOUT", re.IGNORECASE)
 CONNECTION = re.compile(r"ECONN|ENOTFOUND|Connection error", re.IGNORECASE)
-
-pytestmark = [
-    pytest.mark.corpus,
-    pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout"),
-]
-
-
-def cases(*areas: str) -> list[Any]:
-    if not CASES.is_file():
-        return []
-    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-    return [pytest.param(row, id=row["id"]) for row in rows if row["area"] in areas]
 
 
 def vendor_error(message: str) -> Exception:
@@ -59,7 +45,7 @@ def ours(message: str) -> LLMError:
     return caught.value
 
 
-@pytest.mark.parametrize("case", cases("retry_decision"))
+@pytest.mark.parametrize("case", recorded("retry_decision"))
 def test_the_same_errors_are_met_again(case):
     expected = case["expected"]
     message = case["input"].get("message") or "timed out"
@@ -69,7 +55,7 @@ def test_the_same_errors_are_met_again(case):
     assert is_retryable(error) == wanted
 
 
-@pytest.mark.parametrize("case", cases("retry_backoff"))
+@pytest.mark.parametrize("case", recorded("retry_backoff"))
 def test_the_delays_are_the_peer_s_and_the_jitter_comes_on_top(case):
     clock, calls = StoppedClock(), []
     error = LLMTimeoutError() if "timed out" in case["input"]["message"] else LLMRateLimitError()
@@ -89,7 +75,7 @@ def test_the_delays_are_the_peer_s_and_the_jitter_comes_on_top(case):
     assert found == case["expected"]
 
 
-@pytest.mark.parametrize("case", cases("circuit_breaker"))
+@pytest.mark.parametrize("case", recorded("circuit_breaker"))
 def test_the_breaker_opens_and_closes_as_the_peer_s(case):
     if case["id"] in DEVIATIONS:
         pytest.xfail(DEVIATIONS[case["id"]])
@@ -141,13 +127,13 @@ def herd(breaker: CircuitBreaker, clock: StoppedClock, calls: int) -> dict[str, 
     return {"calls_let_through": calls - rejected, "rejected": rejected, "state": state(breaker)}
 
 
-@pytest.mark.parametrize("case", cases("errors"))
+@pytest.mark.parametrize("case", recorded("errors"))
 def test_an_error_has_the_peer_s_name_code_and_status(case):
     kind = getattr(errors, case["input"]["class"])
     found = {"name": kind.__name__, "code": kind.code, "statusCode": reply_to(kind("x")).status}
     assert found == case["expected"]
 
 
-@pytest.mark.parametrize("case", cases("tokens"))
+@pytest.mark.parametrize("case", recorded("tokens"))
 def test_tokens_are_counted_by_a_tokenizer(case):
     assert WordPieces(OnnxEmbeddings().tokenizer).count(case["input"]["text"]) == case["expected"]

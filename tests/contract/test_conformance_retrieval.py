@@ -1,6 +1,5 @@
 """Retrieval as other systems recorded it: their cases, run on ours; where ours differs, the reason stands here."""
 
-import json
 from pathlib import Path
 from typing import cast
 
@@ -17,11 +16,10 @@ from chains.context import trim
 from chains.errors import ConfigurationError, QuestionError
 from chains.ports import CHARACTERS_PER_TOKEN
 from chains.retrieval import MmrRetriever, retrieve
-from tests.conftest import SHARED
+from tests.contract.recorded import recorded
 from tests.fakes import Reply, WordEmbeddings
 from tests.indexes import index_in, put
 
-AREAS = {"retrieval", "memory_store", "chunk_trim", "token_estimate"}
 LONGEST_CHUNK = 1700
 
 DEVIATIONS = {
@@ -32,20 +30,7 @@ DEVIATIONS = {
 }
 
 
-def cases():
-    files = [SHARED / "conformance" / name for name in ("marp.jsonl", "lcel.jsonl")]
-    lines = [line for file in files if file.is_file() for line in file.read_text(encoding="utf-8").splitlines()]
-    return [case for case in map(json.loads, lines) if case["area"] in AREAS]
-
-
-CASES = cases()
-
-
-@pytest.fixture(params=CASES or [None], ids=[case["id"] for case in CASES] or ["absent"])
-def case(request, shared):
-    return request.param
-
-
+@pytest.mark.parametrize("case", recorded("retrieval", "memory_store", "chunk_trim", "token_estimate"))
 def test_the_peers_cases_hold_or_the_deviation_is_listed(case, tmp_path, groq):
     check = CHECKS.get(case["id"]) or CHECKS[case["area"]]
     check(case, tmp_path, groq)

@@ -1,6 +1,5 @@
 """The cases of the LCEL chatbot's checks of questions: equal, or different for a reason that stands here."""
 
-import json
 import re
 from typing import Any
 
@@ -19,9 +18,8 @@ from chains.resilience import RetryPolicy
 from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt, sanitize
 from tests.chains.gst import writing
 from tests.clocks import StoppedClock
-from tests.conftest import SHARED
+from tests.contract.recorded import recorded
 
-CASES = SHARED / "conformance" / "lcel.jsonl"
 REFUSALS: Any = {"injection": "No.", "pii": "No.", "moderation": "No.", "self_harm": "No."}
 # Case -> why ours differs from what is expected.
 DEVIATIONS = {
@@ -51,12 +49,6 @@ KINDS = {
 check = CheckQuestion(REFUSALS, risk=Scanner().question, thresholds=THRESHOLDS, block_pii=True)
 
 
-def cases(*areas: str) -> list[Any]:
-    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()] if CASES.exists() else []
-    found = [pytest.param(row, id=row["id"]) for row in rows if row["area"] in areas]
-    return found or [pytest.param(None, marks=pytest.mark.skip("no conformance cases here"))]
-
-
 def moderator(server: HTTPServer, clock: Clock) -> OpenAIModeration:
     """Return the client of a moderation service on loopback, whose waits are as long as the policy says."""
     policy = RetryPolicy(chance=lambda: 0.0)
@@ -68,14 +60,14 @@ def holds(case: dict[str, Any], is_equal: bool) -> None:
     assert is_equal is (case["id"] not in DEVIATIONS), DEVIATIONS.get(case["id"], case)
 
 
-@pytest.mark.parametrize("case", cases("injection"))
+@pytest.mark.parametrize("case", recorded("injection"))
 def test_injection(case: dict[str, Any]):
     is_caught = Scanner().question(case["input"]["text"]) >= THRESHOLDS.guard
 
     holds(case, is_caught is case["expected"])
 
 
-@pytest.mark.parametrize("case", cases("sanitization"))
+@pytest.mark.parametrize("case", recorded("sanitization"))
 def test_sanitization(case: dict[str, Any]):
     match case["input"]:
         case {"text": text}:
@@ -90,7 +82,7 @@ def test_sanitization(case: dict[str, Any]):
             holds(case, len(sanitize("a" * length)) == case["expected"]["len"])
 
 
-@pytest.mark.parametrize("case", cases("pii"))
+@pytest.mark.parametrize("case", recorded("pii"))
 def test_pii(case: dict[str, Any]):
     expected, text = case["expected"], case["input"]["text"]
     # One kind for each place; the peer names a passport as a driver's licence too.
@@ -99,7 +91,7 @@ def test_pii(case: dict[str, Any]):
     holds(case, redact(text).text == as_expected and bool(redact(text).kinds) is expected["detected"])
 
 
-@pytest.mark.parametrize("case", cases("safety"))
+@pytest.mark.parametrize("case", recorded("safety"))
 def test_the_check_of_a_question(case: dict[str, Any]):
     expected, redacted = case["expected"], redact(case["input"]["question"])
     verdict = check({"question": redacted.text, "redacted": redacted.kinds})
@@ -109,7 +101,7 @@ def test_the_check_of_a_question(case: dict[str, Any]):
     assert bool(verdict["redacted"]) is expected["piiDetected"]["detected"]
 
 
-@pytest.mark.parametrize("case", cases("chain_safety"))
+@pytest.mark.parametrize("case", recorded("chain_safety"))
 def test_the_chain_answers_or_refuses(case: dict[str, Any], httpserver: HTTPServer):
     searched: list[str] = []
     flagged = {"flagged": "moderation" in case["input"], "categories": {"violence": True}}
@@ -133,7 +125,7 @@ def test_the_chain_answers_or_refuses(case: dict[str, Any], httpserver: HTTPServ
         holds(case, len(searched) == expected["emb_calls"])
 
 
-@pytest.mark.parametrize("case", cases("moderation"))
+@pytest.mark.parametrize("case", recorded("moderation"))
 def test_moderation(case: dict[str, Any], httpserver: HTTPServer):
     clock, expected = StoppedClock(), case["expected"]
     httpserver.expect_request("/v1/moderations").respond_with_data("wait", status=429)

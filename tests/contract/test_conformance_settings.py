@@ -1,14 +1,10 @@
 """The LCEL chatbot's settings: its cases, read by ours; where ours differ on purpose, why."""
 
-import json
-from typing import Any
-
 import pytest
 
 from app.settings import Settings, SettingsError, load_settings
-from tests.conftest import SHARED
+from tests.contract.recorded import recorded
 
-FILE = SHARED / "conformance" / "lcel.jsonl"
 # Its names, and where ours stand.
 NAMES = {
     "chunkSize": "ingestion.chunk_size",
@@ -38,20 +34,12 @@ OTHERS = {
 OUR_NAMES = {"TOP_K": "RETRIEVAL_TOP_K"}
 
 
-def cases() -> list[Any]:
-    lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.is_file() else []
-    rows = [case for case in map(json.loads, lines) if case["area"] == "config"]
-    return [pytest.param(row, id=row["id"]) for row in rows]
-
-
 def value_of(settings: Settings, path: str) -> object:
     group, name = path.split(".")
     return getattr(getattr(settings, group), name)
 
 
-@pytest.mark.corpus
-@pytest.mark.skipif(not FILE.is_file(), reason="the shared conformance cases are not beside this checkout")
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", recorded("config"))
 def test_the_environment_is_read_as_the_contract_says(case, monkeypatch):
     expected = case["expected"]
     given = {OUR_NAMES.get(name, name): value for name, value in case["input"].get("env", {}).items()}

@@ -1,7 +1,6 @@
 """POST /api/query as Waypoint's page knows it: the whole answer, and every error in its own words."""
 
 import json
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -12,22 +11,13 @@ from app.http.openapi import ANSWER as WHOLE
 from app.http.routes.answers import QueryAnswer, QueryCitation, QueryMetadata, query_answer
 from app.http.server import create_app
 from chains.state import Citation, Confidence, Metadata
-from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.served import ANSWER, QUESTION, served, small_services
+from tests.fakes import Reply, groq_server
+from tests.served import ANSWER, QUESTION, guide_services, served, small_services
+
+groq = pytest.fixture(groq_server, scope="module")
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(groq, tmp_path_factory) -> Iterator[httpx.Client]:
-    """The service with the tiers of confidence that Waypoint's page knows."""
-    app = create_app(small_services(tmp_path_factory.mktemp("waypoint"), groq, confidence_strategy="tiered"))
-    with served(app) as url, httpx.Client(base_url=url) as client:
-        yield client
+services = guide_services(confidence_strategy="tiered")  # The tiers of confidence that Waypoint's page knows.
 
 
 @pytest.fixture(autouse=True)

@@ -68,15 +68,6 @@ def test_the_report_is_one_page_with_the_settings_and_no_secret(waypoint, questi
     assert "<td>model that answered</td><td>offline-extractive (1), none (1)</td>" in page
 
 
-def test_a_bad_line_is_bad_usage_and_nothing_is_asked(waypoint, tmp_path):
-    (tmp_path / "bad.jsonl").write_text('{"question": "Rate?"}\n{"question": ""}\n')
-    code, out, err = waypoint("eval", str(tmp_path / "bad.jsonl"))
-
-    assert (code, out) == (2, "")
-    assert "line 2: Query cannot be empty" in err
-    assert not Path("storage").exists()
-
-
 def test_a_file_that_cannot_be_written_is_bad_usage(waypoint, questions, tmp_path):
     (tmp_path / "file").write_text("in the way")
     code, _, err = waypoint("eval", questions, "--json", str(tmp_path / "file" / "rows.jsonl"))
@@ -143,12 +134,16 @@ def test_a_run_that_is_worse_than_its_floor_fails_and_says_by_how_much(waypoint,
 
 
 @pytest.mark.parametrize(
-    ("floor", "told"), [("recall=0.9", "there is no metric 'recall'; there are: "), ("hit", "wri")]
+    ("line", "floor", "told"),
+    [
+        ("", "recall=0.9", "there is no metric 'recall'; there are: "),
+        ("", "hit", "wri"),
+        ('\n{"question": ""}\n', "document hit@1=0", "line 2: Query cannot be empty"),
+    ],
 )
-def test_a_floor_that_is_none_is_bad_usage_and_nothing_is_asked(waypoint, tmp_path, floor, told):
-    (tmp_path / "q.jsonl").write_text('{"question": "Rate?"}')
+def test_a_bad_line_or_a_floor_that_is_none_is_bad_usage_and_nothing_is_asked(waypoint, tmp_path, line, floor, told):
+    (tmp_path / "q.jsonl").write_text(f'{{"question": "Rate?"}}{line}')
     code, out, err = waypoint("eval", str(tmp_path / "q.jsonl"), "--fail-under", floor)
-
     assert (code, out) == (2, "")
     assert told in err
     assert not Path("storage").exists()

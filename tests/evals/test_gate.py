@@ -20,23 +20,21 @@ def test_what_is_no_floor_is_refused_with_an_example(text):
         read_floor(text)
 
 
-def test_a_figure_at_its_floor_passes_and_one_below_fails_with_both_values():
-    assert failures([Floor("right, all kinds", 0.75)], METRICS) == []
-    assert failures([Floor("right, all kinds", 0.8), Floor("document hit@5", 0.8)], METRICS) == [
-        "right, all kinds is 0.750, less than the 0.8 that is asked for"
-    ]
-
-
-def test_where_less_is_better_more_than_the_value_fails():
-    assert failures([Floor("false declines", 0.2)], METRICS) == []
-    assert failures([Floor("false declines", 0.1)], METRICS) == [
-        "false declines is 0.200, more than the 0.1 that is allowed"
-    ]
-
-
-def test_a_figure_of_no_question_fails_whatever_the_floor():
-    [told] = failures([Floor("page hit@5", 0)], METRICS)
-    assert told == "page hit@5 is unknown: no question counts for it; the limit is 0"
+@pytest.mark.parametrize(
+    ("floors", "told"),
+    [
+        ([Floor("right, all kinds", 0.75)], []),
+        (
+            [Floor("right, all kinds", 0.8), Floor("document hit@5", 0.8)],
+            ["right, all kinds is 0.750, less than the 0.8 that is asked for"],
+        ),
+        ([Floor("false declines", 0.2)], []),
+        ([Floor("false declines", 0.1)], ["false declines is 0.200, more than the 0.1 that is allowed"]),
+        ([Floor("page hit@5", 0)], ["page hit@5 is unknown: no question counts for it; the limit is 0"]),
+    ],
+)
+def test_a_figure_beyond_its_limit_or_of_no_question_fails_with_both_values(floors, told):
+    assert failures(floors, METRICS) == told
 
 
 @pytest.mark.parametrize("name", ["Right, all kinds", "right-all-kinds", "RIGHT_ALL_KINDS"])

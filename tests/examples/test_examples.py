@@ -15,7 +15,6 @@ import examples
 import prompts
 from app.http.server import create_app
 from app.observability.logs import configure_logs, reset_logs
-from app.wiring import Service
 from app.wiring.llm import first_model
 from chains.citations.verification import is_decline
 from examples import (
@@ -34,8 +33,8 @@ from examples import (
     responses_client,
     tutorial_documents,
 )
-from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.served import ANSWER, QUESTION, served, small_services
+from tests.fakes import Reply, groq_server
+from tests.served import ANSWER, QUESTION, guide_services, served, small_services
 
 ROOT = Path(examples.__path__[0]).parent
 CLIENTS = {mcp_client, openai_client, remote_runnable, responses_client}
@@ -59,21 +58,10 @@ SHOWN = {
 }
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
+groq = pytest.fixture(groq_server, scope="module")
 
 
-@pytest.fixture(scope="module")
-def services(groq, tmp_path_factory) -> Service:
-    return small_services(tmp_path_factory.mktemp("examples"), groq)
-
-
-@pytest.fixture(scope="module")
-def url(services) -> Iterator[str]:
-    with served(create_app(services)) as url:
-        yield url
+services = guide_services()
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from app.ledger.connect import open_database
 from app.ledger.work import Copies, Faults, LedgerCache
 from chains.caching.typed_cache import StoreError
 from chains.errors import WaypointError
-from tests.chains.caching.chain import StoppedClock
+from tests.clocks import StoppedClock
 
 
 @pytest.mark.parametrize(("given", "lifetime"), [(None, 60), (5, 5), (0, 60)])

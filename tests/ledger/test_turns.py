@@ -9,18 +9,12 @@ from app.ledger.connect import open_database
 from app.ledger.turns import MOST_CHARACTERS, MOST_TURNS, Conversations
 from chains.errors import SessionError, SessionNotFoundError
 from chains.history import Turn
-from tests.chains.caching.chain import StoppedClock
 
 CAPACITY = 3
 
 
 def exchange(number: int, size: int = 0) -> list[Turn]:
     return [Turn("user", f"Question {number}?"), Turn("assistant", f"Answer {number}.".ljust(size, "."))]
-
-
-@pytest.fixture
-def clock() -> StoppedClock:
-    return StoppedClock()
 
 
 @pytest.fixture

@@ -115,9 +115,15 @@ def test_names_follow_a_change_of_the_index(index):
     assert index.named("the revenue of Acme", {}) == {}
 
 
-@pytest.mark.parametrize("error", ["prcels", "parrcels", "porcels", "pacrels"])
-def test_a_word_with_one_typing_error_is_corrected(index, error):
-    assert corrected(index, error) == "parcels"
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        *((error, "parcels") for error in ("prcels", "parrcels", "porcels", "pacrels")),
+        *((word, word) for word in ("lice", "parce1s", "prcls")),  # Short, a code, two errors.
+    ],
+)
+def test_a_word_with_one_typing_error_is_corrected_and_no_short_word_code_or_one_with_two(index, word, expected):
+    assert corrected(index, word) == expected
 
 
 def public(text):
@@ -154,10 +160,17 @@ def test_a_chunk_that_is_replaced_or_deleted_leaves_no_word_to_strangers(tmp_pat
         assert index.search(question, 9, {"audience": "public"}) == fresh.search(question, 9, {"audience": "public"})
 
 
-def test_of_the_words_that_are_near_the_most_frequent_is_taken(index):
-    index.add(["d", "e"], [chunk("Porcels"), chunk("Porcels")])
-
-    assert corrected(index, "percels") == "porcels"
+@pytest.mark.parametrize(
+    ("texts", "word", "expected"),
+    [
+        (["Porcels", "Porcels"], "percels", "porcels"),  # Of the words that are near, the most frequent.
+        (["They pain him"], "pagination", "pagination"),  # A word of another kind.
+        (["Porcels"], "porcels", "porcels"),  # A known word.
+    ],
+)
+def test_a_word_is_corrected_to_the_most_frequent_near_one_unless_it_is_known(index, texts, word, expected):
+    index.add([f"d{number}" for number in range(len(texts))], [chunk(text) for text in texts])
+    assert corrected(index, word) == expected
 
 
 def test_the_rest_of_the_question_stays_as_it_was_typed(index):
@@ -167,11 +180,6 @@ def test_the_rest_of_the_question_stays_as_it_was_typed(index):
 
 def test_a_word_of_the_language_is_no_typing_error(index):
     assert index.corrected("prcels frieght", {}, {"prcels"}.__contains__) == "prcels freight"
-
-
-def test_a_word_of_another_kind_is_not_taken_for_the_one_meant(index):
-    index.add(["d"], [chunk("They pain him")])
-    assert corrected(index, "pagination") == "pagination"
 
 
 def test_a_question_of_unknown_words_leaves_next_to_nothing_in_memory(index):
@@ -197,20 +205,10 @@ def test_a_word_that_the_chunks_write_as_two_is_searched_for_as_two(index):
     assert corrected(index, "offlist") == "offlist"
 
 
-def test_a_known_word_is_not_corrected(index):
-    index.add(["d"], [chunk("Porcels")])
-    assert corrected(index, "porcels") == "porcels"
-
-
 @pytest.mark.parametrize("unknown", ["zebra", "unheardof", "prc", "parce1s"])
 def test_an_unknown_word_near_nothing_changes_nothing(index, unknown):
     assert corrected(index, f"air freight {unknown}") == f"air freight {unknown}"
     assert index.search(f"air freight {unknown}", 9, {}) == index.search("air freight", 9, {})
-
-
-@pytest.mark.parametrize("word", ["lice", "parce1s", "prcls"])
-def test_short_words_codes_and_words_with_two_errors_are_not_corrected(index, word):
-    assert corrected(index, word) == word
 
 
 def test_only_the_first_unknown_words_are_corrected(index):

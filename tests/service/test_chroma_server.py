@@ -38,7 +38,6 @@ def server(tmp_path_factory):
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Server]:
-    """Run a server while the body runs."""
     if not CHROMA.exists():
         pytest.skip("the chroma command is not installed")
     port = free_port()
@@ -59,7 +58,6 @@ def _is_up(port: int) -> bool:
 
 
 def write_carriers(folder: Path) -> Path:
-    """Write two documents of one chunk each."""
     corpus = folder / "carriers"
     corpus.mkdir(exist_ok=True)
     for name in ("Alpha", "Beta"):

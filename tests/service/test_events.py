@@ -14,9 +14,9 @@ from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.events.outbox import Outbox
 from app.wiring import Parts, open_index, open_service
-from tests.event_stores import Place
+from tests.event_stores import PLACES, Place, event_place
 from tests.proxy import Proxy
-from tests.rabbit import PORT, Sink, sink, skip_without_broker
+from tests.rabbit import PORT, Sink, sink
 from tests.waiting import await_until
 
 pytestmark = pytest.mark.service
@@ -25,17 +25,7 @@ QUESTION = "What is the GST rate on imports into Singapore?"
 USERS = 4
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _broker():
-    skip_without_broker()
-
-
-@pytest.fixture(params=["file", "postgres"])
-def place(request, tmp_path) -> Place:
-    """Where events wait."""
-    if request.param == "file":
-        return Place(str(tmp_path / "events.sqlite3"))
-    return Place(request.getfixturevalue("database_url"))
+place = pytest.fixture(event_place, params=PLACES)
 
 
 @dataclass

@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
-from app.http.server import create_app
-from tests.fakes import fake_groq
-from tests.served import served, small_services
+from tests.fakes import groq_server
+from tests.served import guide_services
 
 pytestmark = pytest.mark.slow
 
@@ -36,16 +34,8 @@ CONFIG = {
 }
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory) -> Iterator[str]:
-    with fake_groq() as groq, served(create_app(small_services(tmp_path_factory.mktemp("described"), groq))) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def client(url) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url) as client:
-        yield client
+groq = pytest.fixture(groq_server, scope="module")
+services = guide_services()
 
 
 @pytest.fixture(scope="module")

@@ -53,12 +53,6 @@ def services(server, tmp_path_factory) -> Service:
     return services_of(tmp_path_factory.mktemp("real"), server)
 
 
-@pytest.fixture(scope="module")
-def url(services) -> Iterator[str]:
-    with served(create_app(services)) as address:
-        yield address
-
-
 def services_of(folder: Path, server: ModelServer, **settings: Any) -> Service:
     chosen: dict[str, Any] = {"llm_provider": "llama-cpp", "llm_base_url": server.url, "llm_api_key": None}
     chosen |= {"llm_max_tokens": 60, "llm_fallback": True, "scope_file": "off"}
@@ -185,7 +179,6 @@ def remote(url: str) -> Iterator[Any]:
 
 
 def running() -> Any:
-    """A server of the test's own."""
     if not SMALL.is_there:
         pytest.skip(SMALL.how_to_get)
     return model_server(SMALL)

@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from redis import Redis
 
+from tests.access import open_redis
 from tests.web import corpus as documents
 from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
 from tests.web.model import ScriptedModel, scripted_model
 from tests.web.service import serving
 from tests.web.site import Site, other_site
 from tests.web.watch import Watch
+
+REDIS = "redis://127.0.0.1:6379/9"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,6 +81,20 @@ def model() -> Iterator[ScriptedModel]:
 def url(corpus, model) -> Iterator[str]:
     """The service for the user of this machine."""
     with serving(corpus, model) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    """The Redis of this machine."""
+    with open_redis(REDIS) as redis:
+        yield redis
+
+
+@pytest.fixture(scope="module")
+def session_url(corpus, model, redis) -> Iterator[str]:
+    """The service where everybody needs a session, which is in Redis."""
+    with serving(corpus, model, auth_mode="session", redis_url=REDIS) as url:
         yield url
 
 

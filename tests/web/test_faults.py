@@ -8,34 +8,19 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
-from redis import Redis
 
 from benchmarks.processes import service
-from tests.access import open_redis
 from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait
 from tests.web.axe import violations
 from tests.web.line import Line, line_to
 from tests.web.service import serving
 
 SLOW = "How much is the GST, slowly?"
-REDIS = "redis://127.0.0.1:6379/9"
 
 
 @pytest.fixture(scope="module")
 def limited_url(corpus, model) -> Iterator[str]:
     with serving(corpus, model, rate_limit="1/minute") as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[Redis]:
-    with open_redis(REDIS) as redis:
-        yield redis
-
-
-@pytest.fixture(scope="module")
-def session_url(corpus, model, redis) -> Iterator[str]:
-    with serving(corpus, model, auth_mode="session", redis_url=REDIS) as url:
         yield url
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from redis import Redis
 
-from tests.access import key_entry, open_redis
+from tests.access import key_entry
 from tests.web.axe import violations
 from tests.web.service import serving
 from tests.web.site import other_site
@@ -16,7 +15,6 @@ from tests.web.site import other_site
 KEYS = ",".join(
     [key_entry("desk", "desk-key", "ask+feedback"), key_entry("staff", "staff-key", "ask:internal+feedback")]
 )
-REDIS = "redis://127.0.0.1:6379/9"
 REFUSED = "status of 401"  # The browser writes refused requests to its console.
 
 
@@ -24,19 +22,6 @@ REFUSED = "status of 401"  # The browser writes refused requests to its console.
 def url(corpus, model) -> Iterator[str]:
     """The service where everybody needs a key."""
     with serving(corpus, model, auth_mode="api_key", api_keys=KEYS) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[Redis]:
-    with open_redis(REDIS) as redis:
-        yield redis
-
-
-@pytest.fixture(scope="module")
-def session_url(corpus, model, redis) -> Iterator[str]:
-    """The service where everybody needs a session."""
-    with serving(corpus, model, auth_mode="session", redis_url=REDIS) as url:
         yield url
 
 

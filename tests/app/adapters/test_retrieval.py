@@ -117,21 +117,17 @@ async def test_what_does_not_say_who_may_see_it_is_public_where_the_deployment_s
 
 
 @both
-async def test_a_service_that_fails_is_asked_again_after_waiting(httpserver, way):
+@pytest.mark.parametrize(
+    ("statuses", "headers", "slept"), [((503, 500), {}, [1.0, 2.0]), ((429,), {"Retry-After": "7"}, [7.0])]
+)
+async def test_a_service_that_fails_or_asks_to_wait_is_asked_again_after_waiting(
+    httpserver, way, statuses, headers, slept
+):
     clock = StoppedClock()
-    serve(httpserver, 503, 500)
+    serve(httpserver, *statuses, **headers)
 
     assert len(await found(retriever(httpserver, clock=clock), way)) == 1
-    assert clock.slept == [1.0, 2.0]
-
-
-@both
-async def test_a_service_that_asks_to_wait_is_obeyed(httpserver, way):
-    clock = StoppedClock()
-    serve(httpserver, 429, **{"Retry-After": "7"})
-
-    assert len(await found(retriever(httpserver, clock=clock), way)) == 1
-    assert clock.slept == [7.0]
+    assert clock.slept == slept
 
 
 @pytest.mark.parametrize(

@@ -57,15 +57,35 @@ def test_what_is_marked_comes_first_and_what_is_attributed_only_where_it_leads_e
     assert "Invented" not in text
 
 
-@pytest.mark.parametrize(("query", "told"), [("And VAT?", False), ("What is the VAT?", True)])
-def test_what_was_searched_for_is_told_where_words_were_added(query, told):
-    text = "".join(answer_text(parts(metadata=METADATA | {"search_query": query})))
-    assert (f"\n\nSearched for: {query}\n\n" in text) is told
+TOLD = {
+    "what was searched for, where words were added": (
+        {"metadata": METADATA | {"search_query": "What is the VAT?"}},
+        "\n\nSearched for: What is the VAT?\n\n",
+    ),
+    "an answer that was cut off": ({"metadata": METADATA | {"finish_reason": "length"}}, "cut off at LLM_MAX_TOKENS"),
+    "an answer that broke off": ({"metadata": METADATA | {"finish_reason": "error"}}, "the language model broke off"),
+    "what was taken out of the question": (
+        {"metadata": METADATA | {"safety": {"redacted": ["EMAIL", "CREDIT_CARD"]}}},
+        "\nRemoved from the question: email, credit card\n",
+    ),
+    "a replaced answer is withdrawn": (
+        {"replacement": "I could not find it.", "outcome": "ungrounded"},
+        "The answer above is withdrawn: I could not find it.",
+    ),
+    "what no document says": (
+        {"answer": "It is 9 %. Elephants fly.", "unsupported": [[11, 25]]},
+        "No passage says this:\n  Elephants fly.\n",
+    ),
+}
 
 
-def test_a_replaced_answer_is_withdrawn_in_words():
-    text = "".join(answer_text(parts(replacement="I could not find it.", outcome="ungrounded")))
-    assert "The answer above is withdrawn: I could not find it." in text
+@pytest.mark.parametrize(("changes", "told"), TOLD.values(), ids=TOLD)
+def test_what_is_not_as_usual_is_said_in_words(changes, told):
+    assert told in "".join(answer_text(parts(**changes)))
+
+
+def test_a_search_for_the_users_own_words_is_not_told():
+    assert "Searched for" not in "".join(answer_text(parts(metadata=METADATA | {"search_query": "And VAT?"})))
 
 
 def test_a_source_is_named_once_with_the_quotes_that_the_answer_does_not_say():
@@ -108,31 +128,10 @@ def test_an_unsure_answer_is_not_withdrawn_where_its_first_line_is_translated():
     assert "withdrawn" not in text
 
 
-def test_what_no_document_says_is_named_below_the_answer():
-    text = "".join(answer_text(parts(answer="It is 9 %. Elephants fly.", unsupported=[[11, 25]])))
-
-    assert "No passage says this:\n  Elephants fly.\n" in text
-
-
 def test_what_is_no_answer_to_rate_shows_no_confidence():
     text = "".join(answer_text(parts(outcome="small_talk", confidence=None)))
 
     assert "Confidence" not in text
-
-
-@pytest.mark.parametrize(
-    ("reason", "told"), [("length", "cut off at LLM_MAX_TOKENS"), ("error", "the language model broke off")]
-)
-def test_an_answer_that_is_not_whole_says_so(reason, told):
-    text = "".join(answer_text(parts(metadata=METADATA | {"finish_reason": reason})))
-    assert told in text
-
-
-def test_what_was_taken_out_of_the_question_is_named():
-    safety = {"redacted": ["EMAIL", "CREDIT_CARD"]}
-    text = "".join(answer_text(parts(metadata=METADATA | {"safety": safety})))
-
-    assert "\nRemoved from the question: email, credit card\n" in text
 
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\x7f\r\u202e\ud800"

@@ -1,12 +1,11 @@
 """An index of two documents and a Groq on loopback, for all tests of access."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.access import write_corpus
-from tests.fakes import FakeGroq, fake_groq
+from tests.fakes import groq_server
 
 
 @pytest.fixture(scope="package")
@@ -14,10 +13,7 @@ def corpus(tmp_path_factory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("access"))
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
+groq = pytest.fixture(groq_server, scope="module")
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ import structlog
 from app.settings import load_settings
 from app.wiring import open_index
 from benchmarks.processes import Service, service
-from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.fakes import FakeGroq, Reply
 from tests.streams import merged
 from tests.waiting import wait_until
 
@@ -32,12 +32,6 @@ pytestmark = pytest.mark.timeout(400)  # Processes that start on a busy machine 
 def _logs_as_they_were() -> Iterator[None]:
     yield
     structlog.reset_defaults()  # The command line sets up logs for its own process, which here is everybody's.
-
-
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

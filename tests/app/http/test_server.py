@@ -1,19 +1,6 @@
-from collections.abc import Iterator
+from tests.served import guide_services
 
-import httpx
-import pytest
-
-from app.http.server import create_app
-from tests.fakes import fake_groq
-from tests.served import served, small_services
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory) -> Iterator[httpx.Client]:
-    with fake_groq() as groq:
-        services = small_services(tmp_path_factory.mktemp("service"), groq, cors_origins="https://desk.example")
-        with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
-            yield client
+services = guide_services(cors_origins="https://desk.example")
 
 
 def test_health_tells_status_time_uptime_and_version(client):

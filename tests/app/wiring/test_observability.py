@@ -28,7 +28,6 @@ DEFAULT, OTHER = "llama-3.1-8b-instant", "llama-3.3-70b-versatile"
 
 
 def lines(services: Service, name: str) -> list[str]:
-    """Return the figures of that name."""
     return [line for line in services.metrics.text().decode().splitlines() if line.startswith(name)]
 
 

@@ -1,6 +1,5 @@
 """A follow-up condensed by the real ChatGroq against a Groq on loopback."""
 
-from collections.abc import Iterator
 from threading import Event
 from typing import Any
 
@@ -9,9 +8,9 @@ import pytest
 from app.settings import values
 from app.wiring import Service, llm, open_service
 from chains.output import merge
-from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.fakes import Reply, groq_server
 from tests.prompted import asked
-from tests.served import ANSWER, QUESTION, small_services
+from tests.served import ANSWER, QUESTION, guide_services
 
 HISTORY = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": ANSWER}]
 FOLLOW_UP: Any = {"question": "And since wen?", "history": HISTORY}
@@ -19,15 +18,10 @@ CONDENSED = "Since when has the GST rate on imports into Singapore been 9 %?"
 BY_RULE = "What is the GST rate on imports into Singapore wen"
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
+groq = pytest.fixture(groq_server, scope="module")
 
 
-@pytest.fixture(scope="module")
-def services(groq, tmp_path_factory) -> Service:
-    return small_services(tmp_path_factory.mktemp("desk"), groq, scope_file="off")
+services = guide_services(scope_file="off")
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +31,6 @@ def scripted(groq) -> None:
 
 
 def with_settings(services: Service, **settings: Any) -> Service:
-    """Return services over the same index with other settings."""
     return open_service(services.settings.replace(**settings), parts=services.index.parts)
 
 

@@ -28,7 +28,6 @@ STORES = ["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service
 
 @pytest.fixture
 def store(request):
-    """The settings of a kind of store."""
     options = {"database_url": request.getfixturevalue("database_url")} if request.param == "postgres" else {}
     return {"vector_store_type": request.param, **options}
 

@@ -8,6 +8,7 @@ from langchain_core.runnables.base import coerce_to_runnable
 
 from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
+from tests.cases import cases
 
 INDONESIA = "What documents do I need to ship sea freight from Singapore to Indonesia?"
 BATHS = {
@@ -81,26 +82,25 @@ def baths(tmp_path_factory) -> Service:
     return services
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        *("lcl cutoff", "gst rate?", "office hours", "thai vat", "incoterms", "sla", "liability limit"),
-        *("Can we ship without a packing list?", "How do I pay by card?"),
+OF_THE_DESK = {
+    "a new subject stands alone": [
+        (question, question)
+        for question in (
+            *("lcl cutoff", "gst rate?", "office hours", "thai vat", "incoterms", "sla", "liability limit"),
+            *("Can we ship without a packing list?", "How do I pay by card?"),
+        )
     ],
-)
-def test_a_new_subject_of_the_desk_stands_alone(desk, question):
-    assert query(desk, question, INDONESIA) == question
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
+    "a question with a gap goes on with the one before": [
         ("for Vietnam?", "What documents do I need to ship sea freight from Singapore to Vietnam?"),
         ("and by air?", f"{INDONESIA[:-1]} air"),
         ("who prepares them?", "who prepares them? documents ship sea freight Singapore Indonesia"),
     ],
-)
-def test_a_question_with_a_gap_goes_on_with_the_one_before(desk, question, expected):
+}
+TICKET = "How much is a day ticket for an adult?"
+
+
+@pytest.mark.parametrize(("question", "expected"), cases(OF_THE_DESK))
+def test_what_a_question_of_the_desk_searches_for(desk, question, expected):
     assert query(desk, question, INDONESIA) == expected
 
 
@@ -113,19 +113,20 @@ def test_a_follow_up_goes_on_with_the_new_subject(desk):
     assert query(desk, "and for FCL?", INDONESIA, "lcl cutoff") == "lcl cutoff FCL"
 
 
-@pytest.mark.parametrize("question", ["lost property", "water temperature", "dogs", "parking fee", "sauna hours"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("lost property", "water temperature", "dogs", "parking fee", "sauna hours"),
+        *("lost proprety", "lockers cutoff"),  # Spelling does not tie a subject to the one before.
+    ],
+)
 def test_a_new_subject_of_another_trade_stands_alone(baths, question):
-    assert query(baths, question, "How much is a day ticket for an adult?") == question
+    assert query(baths, question, TICKET) == question
 
 
 @pytest.mark.parametrize("question", ["and for a child?", "what does it cost?", "a child under 14?"])
 def test_a_gap_of_another_trade_is_filled(baths, question):
-    assert "ticket" in query(baths, question, "How much is a day ticket for an adult?")
-
-
-@pytest.mark.parametrize("question", ["lost proprety", "lockers cutoff"])
-def test_spelling_does_not_tie_a_subject_to_the_one_before(baths, question):
-    assert query(baths, question, "How much is a day ticket for an adult?") == question
+    assert "ticket" in query(baths, question, TICKET)
 
 
 async def test_the_answer_is_searched_for_by_the_own_words_in_every_form_of_call(baths):

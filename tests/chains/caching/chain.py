@@ -12,25 +12,10 @@ from chains.caching.answers import CachedAnswers
 from chains.caching.typed_cache import CacheStats, Event, ExpiringStore, MemoryStore, TypedCache
 from chains.output import split
 from chains.state import Answer, Question
+from tests.clocks import StoppedClock
 from tests.waiting import PATIENCE_S
 
 TTL_S = 3600
-
-
-class StoppedClock:
-    """Goes on only when it is told to."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
-
-    async def asleep(self, seconds: float) -> None:
-        self.time += seconds
 
 
 def answer(question: str = "Q?", text: str = "Nine percent [GST].", **changes: Any) -> Answer:

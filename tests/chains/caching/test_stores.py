@@ -1,7 +1,7 @@
 import pytest
 
 from chains.caching.typed_cache import MemoryStore
-from tests.chains.caching.chain import StoppedClock
+from tests.clocks import StoppedClock
 
 
 def test_what_was_asked_for_the_longest_time_ago_makes_room():
@@ -15,20 +15,13 @@ def test_what_was_asked_for_the_longest_time_ago_makes_room():
     assert store.size == 6
 
 
-def test_one_that_is_larger_than_all_the_room_is_not_kept():
+def test_one_that_is_larger_than_all_the_room_is_not_kept_and_one_in_place_of_another_takes_its_room():
     store = MemoryStore(capacity=6)
     store.set("a", b"1")
     store.set("b", b"123456")
-
-    assert (store.get("a"), store.get("b")) == (b"1", None)
-    assert store.size == 2
-
-
-def test_a_value_in_place_of_another_takes_its_room():
-    store = MemoryStore(capacity=6)
+    assert (store.get("a"), store.get("b"), store.size) == (b"1", None, 2)
     store.set("a", b"12345")
     store.set("a", b"54321")
-
     assert store.get("a") == b"54321"
 
 

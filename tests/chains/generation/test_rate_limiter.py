@@ -9,30 +9,23 @@ from chains.generation.rate_limiter import LONGEST_PAUSE_S, MINUTE_S, RateLimite
 from tests.clocks import StoppedClock
 
 
-@pytest.fixture
-def clock() -> StoppedClock:
-    return StoppedClock()
-
-
 def waits(limiter: RateLimiter, *sizes: int) -> list[float]:
     return [limiter.reserve(size, left_s=math.inf)[1] for size in sizes]
 
 
-def test_without_limits_nobody_waits(clock):
-    assert waits(RateLimiter(clock=clock), *[10_000] * 50) == [0] * 50
+WAITS = {
+    "without limits nobody waits": ({}, [10_000] * 50, [0] * 50),
+    "requests wait until the first is a minute old": ({"requests": 2}, [1] * 5, [0, 0, 60, 60, 120]),
+    "tokens wait, and a small request does not overtake": ({"tokens": 1000}, [800, 800, 10], [0, 60, 60]),
+}
 
 
-def test_requests_beyond_the_minute_s_number_wait_until_the_first_is_a_minute_old(clock):
-    limiter = RateLimiter(clock=clock, requests=2, max_wait_s=200)
+@pytest.mark.parametrize(("limits", "sizes", "waited"), WAITS.values(), ids=WAITS)
+def test_requests_beyond_a_limit_wait(clock, limits, sizes, waited):
+    limiter = RateLimiter(clock=clock, max_wait_s=200, **limits)
 
-    assert waits(limiter, 1, 1, 1, 1, 1) == [0, 0, 60, 60, 120]
-    assert limiter.waiting == 3
-
-
-def test_tokens_beyond_the_minute_s_number_wait_and_a_small_request_does_not_overtake(clock):
-    limiter = RateLimiter(clock=clock, tokens=1000, max_wait_s=200)
-
-    assert waits(limiter, 800, 800, 10) == [0, 60, 60]
+    assert waits(limiter, *sizes) == waited
+    assert limiter.waiting == sum(wait > 0 for wait in waited)
 
 
 def test_what_a_request_did_not_use_is_there_for_the_next(clock):

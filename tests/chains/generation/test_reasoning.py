@@ -16,15 +16,9 @@ from chains.output import merge
 from tests.chains.generation.test_resilient import resilient
 from tests.chains.gst import ANSWER, QUESTION, gst_chain, lasting
 from tests.chains.test_composition import called, every_way
-from tests.clocks import StoppedClock
 from tests.fakes import Reply
 
 THOUGHT = f"<think>The user wants [GST Guide > Rate]; secret.</think>\n\n{ANSWER}"
-
-
-@pytest.fixture
-def clock() -> StoppedClock:
-    return StoppedClock()
 
 
 def filtered(*pieces: str) -> str:
@@ -82,10 +76,15 @@ def test_of_such_a_thought_a_stream_never_shows_the_tag(size):
     assert "think" not in shown
 
 
-def test_a_thought_in_blocks_of_text_is_left_out():
-    blocks: Any = [{"type": "text", "text": "<think>sec"}, {"type": "text", "text": "ret</think>Nine"}, " <thi"]
-
-    assert without_reasoning(AIMessage(blocks)).text == "Nine <thi"
+@pytest.mark.parametrize(
+    ("blocks", "text"),
+    [
+        ([{"type": "text", "text": "<think>sec"}, {"type": "text", "text": "ret</think>Nine"}, " <thi"], "Nine <thi"),
+        ([{"type": "reasoning", "reasoning": "secret"}, {"type": "text", "text": "Nine."}], "Nine."),
+    ],
+)
+def test_a_thought_in_blocks_of_text_is_left_out_and_what_is_no_text_left_alone(blocks, text):
+    assert without_reasoning(AIMessage(blocks)).text == text
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
@@ -115,12 +114,6 @@ async def test_thoughts_are_taken_out_once(groq, clock, monkeypatch):
     merge(gst_chain(model=resilient(groq, clock)).stream(QUESTION))
 
     assert "".join(fed) == ANSWER
-
-
-def test_what_is_no_text_is_left_alone():
-    blocks: Any = [{"type": "reasoning", "reasoning": "secret"}, {"type": "text", "text": "Nine."}]
-
-    assert without_reasoning(AIMessage(blocks)).text == "Nine."
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])

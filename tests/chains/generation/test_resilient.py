@@ -16,22 +16,13 @@ from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUn
 from chains.generation.reply import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.resilient import ResilientChatModel
 from chains.metadata import degradation_of
-from tests.clocks import StoppedClock
-from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.fakes import FakeGroq, Reply, groq_server
 
 MESSAGES: list[BaseMessage] = [HumanMessage("What is the rate?")]
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
 
 
-@pytest.fixture
-def clock() -> StoppedClock:
-    return StoppedClock()
-
-
-@pytest.fixture
-def second() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
+second = pytest.fixture(groq_server)
 
 
 def resilient(groq: FakeGroq, clock: Clock, *, offline: bool = True, **settings: Any) -> ResilientChatModel:

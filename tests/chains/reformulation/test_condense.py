@@ -6,33 +6,34 @@ from langchain_core.language_models import FakeListChatModel
 from chains.errors import ConfigurationError
 from chains.history import Turn
 from chains.reformulation import Condense, Reformulate
+from tests.cases import cases
 from tests.chains.gst import gst_chain
 
 SAID = [Turn("user", "What is the exam policy of MARP?")]
 
 
-@pytest.mark.parametrize(
-    ("reply", "query"),
-    [
-        ("  'What is MARP?'  ", "What is MARP?"),
-        ('What is "MARP"?', 'What is "MARP"?'),
-        ("What is the academic registry of MARP?", "What is the academic registry of MARP?"),
+USABLE = {
+    "blanks and quotation marks around a reply are left out": [
+        ("  'What is MARP?'  ", "Waht is it?", SAID, "What is MARP?"),
+        *(
+            (reply, "Waht is it?", SAID, reply)
+            for reply in ('What is "MARP"?', "What is the academic registry of MARP?")
+        ),
     ],
-)
-def test_blanks_and_quotation_marks_around_a_reply_are_left_out(reply, query):
-    assert Condense(FakeListChatModel(responses=[""])).usable(reply, "Waht is it?", SAID) == query
+    "corrected words and abbreviations written out are on the subject": [
+        (reply, question, [], reply)
+        for reply, question in (
+            ("What does a certificate of origin cost?", "coo cost?"),
+            ("Certificate of origin?", "COO?"),
+            ("What is the policy?", "waht is the polcy"),
+        )
+    ],
+}
 
 
-@pytest.mark.parametrize(
-    ("reply", "question"),
-    [
-        ("What does a certificate of origin cost?", "coo cost?"),
-        ("Certificate of origin?", "COO?"),
-        ("What is the policy?", "waht is the polcy"),
-    ],
-)
-def test_corrected_words_and_abbreviations_written_out_are_on_the_subject(reply, question):
-    assert Condense(FakeListChatModel(responses=[""])).usable(reply, question, []) == reply
+@pytest.mark.parametrize(("reply", "question", "said", "query"), cases(USABLE))
+def test_a_reply_on_the_subject_is_the_query(reply, question, said, query):
+    assert Condense(FakeListChatModel(responses=[""])).usable(reply, question, said) == query
 
 
 def test_a_query_of_the_model_is_searched_for_and_the_prompt_keeps_the_users_words():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from chains.reformulation import Reformulate, split_questions
 from chains.reformulation.splitting import CONTEXT_CHARACTERS, MOST_PARTS
+from tests.cases import cases
 
 EVALS = Path(__file__).parents[3] / "evals"
 MESSAGES = [json.loads(line) for line in (EVALS / "parts.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -35,29 +36,6 @@ def test_single_questions_of_the_other_sets_stay_as_they_are():
     assert changed == TWO_IN_ONE
 
 
-def test_an_email_loses_its_greeting_and_its_signature():
-    message = "Dear team,\n\nWhich duty applies to tea?\n\nMany thanks and best regards\nOliver\nTea Ltd"
-    assert [part.asked for part in split_questions(message)] == ["Which duty applies to tea?"]
-
-
-@pytest.mark.parametrize(
-    "around",
-    [
-        *("{} Please advise soonest.", "{} Pls advise asap. Thanks & regards, Mei Lin", "Thanks a lot! {}"),
-        "Dear team,\n\n{}\n\nAwaiting your reply.\n\nMei Lin\nTea Trading Ltd\nTel +65 6123 4567",
-        "Subject: Tea\n\n{}\n\nSent from my phone",
-        "{}\n\nRegards\nAna\n\nDISCLAIMER: This mail is for you. Are you the intended recipient?",
-        "{}\n\nThis e-mail and its attachments are confidential. Have you considered the trees before printing it?",
-        "{}\n\nOn Mon, 3 Aug 2026 at 10:12, Desk <desk@tea.example> wrote:\n> What is the weight?\n> Which port is it?",
-        "{}\n\n-----Original Message-----\nFrom: Desk\nTo: Ana\n\nWhat is the weight? Which port is it?",
-        "{}\n\nFrom: Desk\nSent: Monday\nTo: Ana\n\nWhat is the weight? Which port is it?",
-    ],
-)
-def test_what_stands_around_a_question_in_a_mail_asks_nothing(around):
-    question = "Which duty applies to tea?"
-    assert [part.asked for part in split_questions(around.format(question))] == [question]
-
-
 @pytest.mark.parametrize(
     "message", ["> Which duty applies to tea?", "On tea the customs wrote:\nIs it taxed?", "a@b.example"]
 )
@@ -65,31 +43,35 @@ def test_a_message_of_nothing_else_is_kept(message):
     assert split_questions(message)[0].asked.split()[-1] == message.split()[-1]
 
 
-def test_thanks_in_the_middle_end_nothing():
-    message = "Hi all,\nWhich duty applies to tea?\nThanks!\nAnd how long does clearance take?"
-    assert [part.asked for part in split_questions(message)] == [
-        "Which duty applies to tea?",
-        "how long does clearance take?",
-    ]
-
-
-def test_each_question_is_asked_on_the_statements_before_it():
-    message = "We ship cosmetics to Indonesia. Which permits are needed? How long does the review take?"
-    assert queries(message) == [
-        "We ship cosmetics to Indonesia. Which permits are needed?",
-        "We ship cosmetics to Indonesia. How long does the review take?",
-    ]
-
-
-def test_a_new_statement_takes_the_place_of_the_first():
-    message = (
+QUERIES = {
+    "each question is asked on the statements before it": (
+        "We ship cosmetics to Indonesia. Which permits are needed? How long does the review take?",
+        [
+            "We ship cosmetics to Indonesia. Which permits are needed?",
+            "We ship cosmetics to Indonesia. How long does the review take?",
+        ],
+    ),
+    "a new statement takes the place of the first": (
         "Our cream goes to Malaysia. How long does the notification last there? "
-        "We also send toys to Thailand. Which licence do toys need there?"
-    )
-    assert queries(message) == [
-        "Our cream goes to Malaysia. How long does the notification last there?",
         "We also send toys to Thailand. Which licence do toys need there?",
-    ]
+        [
+            "Our cream goes to Malaysia. How long does the notification last there?",
+            "We also send toys to Thailand. Which licence do toys need there?",
+        ],
+    ),
+    "items of a list below a request are questions": (
+        "Please advise on the following for Vietnam:\n- the deadline of a permit\n- who may import",
+        [
+            "on the following for Vietnam: the deadline of a permit",
+            "on the following for Vietnam: who may import",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("message", "expected"), QUERIES.values(), ids=QUERIES)
+def test_each_question_is_searched_for_with_what_it_needs(message, expected):
+    assert queries(message) == expected
 
 
 def test_a_question_on_another_place_is_not_asked_on_the_statement():
@@ -112,38 +94,46 @@ def test_a_part_takes_from_the_conversation_what_it_lacks():
     assert queries("What does it cost and how long does it take?", before)[0].endswith("Form D")
 
 
-def test_list_items_below_a_request_are_questions():
-    message = "Please advise on the following for Vietnam:\n- the deadline of the declaration\n- who may import"
-    assert queries(message) == [
-        "on the following for Vietnam: the deadline of the declaration",
-        "on the following for Vietnam: who may import",
-    ]
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What happens if the vessel is late and the permit is no longer valid?",
-        *("Must the invoice be in English or may it be in Thai?", "Tell me about a Form D and its uses."),
-        *("If it comes by air, is GST due?", "What is the duty? Or none?", "Is it a paid service and how much?"),
-        "please book a container, and what a mess!",
+TEA = "Which duty applies to tea?"
+SPLIT = {
+    "what stands around a question in a mail asks nothing": [
+        (around.format(TEA), [TEA])
+        for around in (
+            *("{} Please advise soonest.", "{} Pls advise asap. Thanks & regards, Mei Lin", "Thanks a lot! {}"),
+            "Dear team,\n\n{}\n\nMany thanks and best regards\nOliver\nTea Ltd",
+            "Dear team,\n\n{}\n\nAwaiting your reply.\n\nMei Lin\nTea Trading Ltd\nTel +65 6123 4567",
+            "Subject: Tea\n\n{}\n\nSent from my phone",
+            "{}\n\nRegards\nAna\n\nDISCLAIMER: This mail is for you. Are you the intended recipient?",
+            "{}\n\nThis e-mail and its attachments are confidential. Have you considered the trees before printing it?",
+            "{}\n\nOn Mon, 3 Aug 2026, Desk <desk@tea.example> wrote:\n> What is the weight?\n> Which port is it?",
+            "{}\n\n-----Original Message-----\nFrom: Desk\nTo: Ana\n\nWhat is the weight? Which port is it?",
+            "{}\n\nFrom: Desk\nSent: Monday\nTo: Ana\n\nWhat is the weight? Which port is it?",
+        )
     ],
-)
-def test_one_question_stays_one(question):
-    assert [part.asked for part in split_questions(question)] == [question]
-
-
-@pytest.mark.parametrize(
-    ("message", "asked"),
-    [
-        ("Please let us know until when we can cancel a booking.", "until when we can cancel a booking."),
-        ("Tell me what a Form D is and when it can be used.", "what a Form D is and when it can be used."),
-        ("Good morning,\nI'd like to know how long a quote is valid.", "how long a quote is valid."),
-        ("Please explain Form D.", "Please explain Form D."),
+    "thanks in the middle end nothing": [
+        (f"Hi all,\n{TEA}\nThanks!\nAnd how long does clearance take?", [TEA, "how long does clearance take?"])
     ],
-)
-def test_a_polite_request_is_the_question_behind_it(message, asked):
-    assert [part.asked for part in split_questions(message)] == [asked]
+    "one question stays one": [
+        (question, [question])
+        for question in (
+            "What happens if the vessel is late and the permit is no longer valid?",
+            *("Must the invoice be in English or may it be in Thai?", "Tell me about a Form D and its uses."),
+            *("If it comes by air, is GST due?", "What is the duty? Or none?", "Is it a paid service and how much?"),
+            "please book a container, and what a mess!",
+        )
+    ],
+    "a polite request is the question behind it": [
+        ("Please let us know until when we can cancel a booking.", ["until when we can cancel a booking."]),
+        ("Tell me what a Form D is and when it can be used.", ["what a Form D is and when it can be used."]),
+        ("Good morning,\nI'd like to know how long a quote is valid.", ["how long a quote is valid."]),
+        ("Please explain Form D.", ["Please explain Form D."]),
+    ],
+}
+
+
+@pytest.mark.parametrize(("message", "asked"), cases(SPLIT))
+def test_the_questions_of_a_message_are_found(message, asked):
+    assert [part.asked for part in split_questions(message)] == asked
 
 
 def test_further_questions_belong_to_the_last_part():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from chains.history import Turn
 from chains.reformulation import standalone
+from tests.cases import cases
 
 PARKS = "Which permits do I need to fly a drone from Kyoto to Osaka?"
 FEE = "How much is the entrance fee of the museum?"
@@ -23,68 +24,56 @@ def after(*questions: str) -> list[Turn]:
     return turns
 
 
-@pytest.mark.parametrize(
-    ("before", "question", "expected"),
-    [
-        (PARKS, "And to Nara?", "Which permits do I need to fly a drone from Kyoto to Nara?"),
+TO_NARA = "Which permits do I need to fly a drone from Kyoto to Nara?"
+FOLLOW_UPS = {
+    "a part of a question takes its place in the one before": [
+        (PARKS, "And to Nara?", TO_NARA),
         (PARKS, "from Kobe?", "Which permits do I need to fly a drone from Kobe to Osaka?"),
         ("What does a ticket of class XR cost?", "and QT?", "What does a ticket of class QT cost?"),
         ("Who approves 500 euros?", "And 900?", "Who approves 900 euros?"),
         (FEE, "for children?", "How much is the entrance fee of the museum children"),
     ],
-)
-def test_a_part_of_a_question_takes_its_place_in_the_one_before(before, question, expected):
-    assert standalone(question, after(before)) == expected
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("Sorry, I meant Nara", "Which permits do I need to fly a drone from Kyoto to Nara?"),
-        ("not Osaka, Nara", "Which permits do I need to fly a drone from Kyoto to Nara?"),
-        ("I meant from Nara, not Kyoto.", "Which permits do I need to fly a drone from Nara to Osaka?"),
+    "a correction takes back what it denies": [
+        (PARKS, "Sorry, I meant Nara", TO_NARA),
+        (PARKS, "not Osaka, Nara", TO_NARA),
+        (PARKS, "I meant from Nara, not Kyoto.", "Which permits do I need to fly a drone from Nara to Osaka?"),
     ],
-)
-def test_a_correction_takes_back_what_it_denies(question, expected):
-    assert standalone(question, after(PARKS)) == expected
-
-
-@pytest.mark.parametrize(
-    ("before", "question", "expected"),
-    [
+    "a question without its subject gets the terms of the one before": [
         ("What is a drone licence?", "How long is it valid?", "How long is it valid? drone licence"),
         (FEE, "Do they give a discount?", "Do they give a discount? entrance fee museum"),
         ("Tell me about door-to-door service.", "What does it include?", "What does it include? door-to-door service"),
         ("What is Form D of the club?", "Who signs it?", "Who signs it? Form D club"),
         (FEE, "Where can I apply?", "Where can I apply? entrance fee museum"),
     ],
-)
-def test_a_question_without_its_subject_gets_the_terms_of_the_one_before(before, question, expected):
+    "thanks before a question are left out": [(PARKS, "Thanks! And to Nara?", TO_NARA)],
+    "small talk carries nothing over": [(PARKS, "ok, thank you very much", "ok, thank you very much")],
+}
+ALONE = [
+    *("What is the opening time of the zoo on Sundays?", "What is a sand dune?"),
+    "Which insurance does a rented bicycle need in Nara?",
+    *("A visitor asks whether he may bring his own food into the hall.", "As for the zoo, what does it cost?"),
+    "Back to the bicycles: which insurance do they need?",
+]
+
+
+@pytest.mark.parametrize(("before", "question", "expected"), cases(FOLLOW_UPS))
+def test_a_follow_up_is_asked_in_whole(before, question, expected):
     assert standalone(question, after(before)) == expected
 
 
 @pytest.mark.parametrize(
-    "question",
-    [
-        *("What is the opening time of the zoo on Sundays?", "What is a sand dune?"),
-        "Which insurance does a rented bicycle need in Nara?",
-        *("A visitor asks whether he may bring his own food into the hall.", "As for the zoo, what does it cost?"),
-        "Back to the bicycles: which insurance do they need?",
-    ],
+    ("before", "question"),
+    [*((PARKS, question) for question in ALONE)]
+    + [("", question) for question in ("And to Nara?", "How long is it valid?", "Thanks!", PARKS)],
 )
-def test_a_question_that_stands_alone_stays_as_it_is(question):
-    assert standalone(question, after(PARKS)) == question
+def test_a_question_that_stands_alone_or_follows_none_stays_as_it_is(before, question):
+    assert standalone(question, after(before) if before else []) == question
 
 
 def test_a_short_question_without_a_name_gets_the_names_said_last():
     asked = "Which papers must a foreign pilot carry?"
 
     assert standalone(asked, after(PARKS, FEE)) == "Which papers must a foreign pilot carry Kyoto Osaka"
-
-
-@pytest.mark.parametrize("question", ["And to Nara?", "How long is it valid?", "Thanks!", PARKS])
-def test_without_a_conversation_nothing_is_changed(question):
-    assert standalone(question, []) == question
 
 
 def test_each_follow_up_goes_on_from_the_one_before_it():
@@ -100,21 +89,11 @@ def test_a_question_that_names_an_older_subject_goes_on_from_that():
     assert standalone("Who opens the museum?", conversation) == "Who opens the museum? entrance fee"
 
 
-def test_thanks_before_a_question_are_left_out():
-    assert (
-        standalone("Thanks! And to Nara?", after(PARKS)) == "Which permits do I need to fly a drone from Kyoto to Nara?"
-    )
-
-
 @pytest.mark.parametrize(
     "question", ["Hello, how early must I book?", "Eh boss, how early must I book ah?", "how early must I book lah"]
 )
 def test_greetings_and_particles_are_left_out_of_a_first_question_too(question):
     assert standalone(question, []).strip("?").lower() == "how early must i book"
-
-
-def test_small_talk_carries_nothing_over():
-    assert standalone("ok, thank you very much", after(PARKS)) == "ok, thank you very much"
 
 
 def cities(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:

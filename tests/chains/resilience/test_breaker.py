@@ -8,11 +8,6 @@ from chains.resilience import CircuitBreaker
 from tests.clocks import StoppedClock
 
 
-@pytest.fixture
-def clock() -> StoppedClock:
-    return StoppedClock()
-
-
 def call(breaker: CircuitBreaker, error: LLMError | None = None) -> None:
     with suppress(type(error) if error else LLMUnavailableError), breaker.guard():
         if error:

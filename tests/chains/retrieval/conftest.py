@@ -72,7 +72,6 @@ def desk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(params=KINDS)
 def fresh_desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
-    """One of the test's own."""
     with open_desk(request, tmp_path) as desk:
         yield desk
 

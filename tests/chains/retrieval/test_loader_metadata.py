@@ -1,5 +1,7 @@
 """What is read of documents as LangChain's own loaders, splitters and stores leave them."""
 
+from typing import Any
+
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
@@ -21,9 +23,8 @@ def read(**metadata):
     return passage(Document("a", id="3f", metadata=metadata))["metadata"]
 
 
-@pytest.mark.parametrize(
-    ("metadata", "title"),
-    [
+FOUND: dict[str, list[tuple[Any, Any]]] = {
+    "title": [
         ({"title": "GST Guide", "source": "a/b.md"}, "GST Guide"),
         ({"file_name": "b.md", "source": "a/c.md"}, "b.md"),
         ({"source": "/data/handbook/GST guide.md"}, "GST guide.md"),
@@ -33,14 +34,7 @@ def read(**metadata):
         ({"Header 1": "GST", "Header 2": "Rates"}, "GST"),
         ({}, "3f"),
     ],
-)
-def test_a_title_is_found(metadata, title):
-    assert read(**metadata)["title"] == title
-
-
-@pytest.mark.parametrize(
-    ("metadata", "page"),
-    [
+    "page": [  # It counts from 1.
         ({"page": 3}, 3),
         ({"page": 0, "page_label": "1", "total_pages": 9}, 1),
         ({"page": 6, "page_label": "5", "total_pages": 9}, 5),
@@ -50,21 +44,19 @@ def test_a_title_is_found(metadata, title):
         ({"page": 0}, None),
         ({"page": "cover"}, None),
     ],
-)
-def test_a_page_counts_from_1(metadata, page):
-    assert read(**metadata)["page"] == page
-
-
-@pytest.mark.parametrize(
-    ("metadata", "urls"),
-    [
+    "source_urls": [
         ({"source": "https://example.org/a"}, ["https://example.org/a"]),
         ({"source": "a.md", "url": "https://example.org/a"}, ["https://example.org/a"]),
         ({"source": "https://example.org/a", "source_urls": []}, []),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "metadata", "expected"), [(name, *case) for name, found in FOUND.items() for case in found]
 )
-def test_an_address_is_found(metadata, urls):
-    assert read(**metadata)["source_urls"] == urls
+def test_title_page_and_address_are_found(name, metadata, expected):
+    assert read(**metadata)[name] == expected
 
 
 def test_a_path_is_no_address():

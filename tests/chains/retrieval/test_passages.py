@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -44,16 +46,17 @@ def test_a_question_s_limits_apply_although_the_retriever_knows_none(limits, tex
     assert [one["content"] for one in found] == texts
 
 
-@pytest.mark.parametrize("top_k", [-1, 1.5, "3", True, float("nan")])
-def test_an_odd_number_of_passages_is_refused(top_k):
-    with pytest.raises(QuestionError, match="top_k must be a whole number of at least 0"):
-        shelf().invoke({"question": "?", "top_k": top_k})
+ODD: dict[str, tuple[list[Any], str]] = {
+    "top_k": ([-1, 1.5, "3", True, float("nan")], "top_k must be a whole number of at least 0"),
+    "threshold": ([-0.1, 1.01, "0.5", True, float("nan"), float("inf")], "threshold must be a number from 0 to 1"),
+    "question": ([" "], "Query cannot be empty"),
+}
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.01, "0.5", True, float("nan"), float("inf")])
-def test_an_odd_threshold_is_refused(threshold):
-    with pytest.raises(QuestionError, match="threshold must be a number from 0 to 1"):
-        shelf().invoke({"question": "?", "threshold": threshold})
+@pytest.mark.parametrize(("name", "value", "told"), [(name, v, told) for name, (odd, told) in ODD.items() for v in odd])
+def test_an_odd_number_threshold_or_question_is_refused(name, value, told):
+    with pytest.raises(QuestionError, match=told):
+        shelf().invoke({"question": "?", name: value})
 
 
 async def test_a_text_that_has_come_before_is_dropped():
@@ -70,8 +73,3 @@ async def test_a_text_that_has_come_before_is_dropped():
 def test_a_score_that_can_be_a_similarity_is_taken_out_of_the_metadata(raw, score):
     found = passage(Document("a", metadata={"score": raw, "title": "T"}))
     assert found == {"content": "a", "metadata": {"title": "T"}, "score": score}
-
-
-def test_an_empty_question_is_refused():
-    with pytest.raises(QuestionError):
-        shelf().invoke({"question": " "})

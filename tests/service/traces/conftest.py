@@ -6,17 +6,14 @@ import pytest
 
 from app.settings import Settings, load_settings
 from app.wiring import Service, open_index
-from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.fakes import Reply, groq_server
 from tests.langsmith_stub import Backend, backend
 from tests.traced import WORDS, tracing
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
+groq = pytest.fixture(groq_server, scope="module")
 
 
 @pytest.fixture(scope="module")

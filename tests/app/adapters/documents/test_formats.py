@@ -16,6 +16,7 @@ from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.markup import markdown_of
 from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import SourceText
+from tests.cases import cases
 
 PAGE = """<!doctype html>
 <html><head><title>GST  Guide</title><link rel="canonical" href="https://example.org/a,b">
@@ -86,12 +87,6 @@ def test_a_page_says_in_which_encoding_it_is_written(write):
     assert load_html(write("x.html", page)).text == "Zollgebühr\n"
 
 
-@pytest.mark.parametrize("content", [b"", b"<nav>Menu</nav>", b"<html><script>x</script></html>"])
-def test_a_page_without_text_is_refused(write, content):
-    with pytest.raises(IngestionError, match="empty"):
-        load_html(write("x.html", content))
-
-
 def test_a_page_nested_beyond_reason_is_refused_or_read_and_never_crashes(write):
     path = write("x.html", b"<div>" * 10 * sys.getrecursionlimit() + b"words")
     with suppress(IngestionError):
@@ -132,17 +127,6 @@ def test_every_chunk_of_a_long_table_knows_the_header_row(write):
     assert {chunk.context for chunk in others} == {"| Goods | Rate |\n| --- | --- |"}
 
 
-@pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x03\x04 cut off", docx(paragraph("Words."))[:400]])
-def test_what_is_no_word_document_is_refused(write, content):
-    with pytest.raises(IngestionError, match="damaged, or not of the type that its extension says"):
-        parse(write("x.docx", content))
-
-
-def test_a_word_document_without_text_is_refused(write):
-    with pytest.raises(IngestionError, match="empty"):
-        load_docx(write("x.docx", docx("")))
-
-
 def test_no_chunk_of_a_pdf_crosses_a_page_and_each_knows_its_page(write):
     pages = ["\n".join(f"Page {page}, line {line} of it." for line in range(30)) for page in (1, 2, 3)]
     chunks = chunks_of(load_pdf(write("x.pdf", pdf(*pages))), size=300)
@@ -170,20 +154,27 @@ def test_the_title_of_a_pdf_is_that_of_its_metadata_or_its_file_name(write):
     assert unnamed.metadata == {"title": "Ftz Circular"}
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "damaged, or not of the type that its extension says"),
-        (b"%PDF-1.7 and nothing of the kind", "damaged, or not of the type that its extension says"),
-        (b"<html>Not found</html>", "damaged, or not of the type that its extension says"),
-        (pdf("Words.")[:300], "damaged, or not of the type that its extension says"),
-        (pdf("Words.", password="a word"), "protected by a password"),
-        (pdf("", ""), "none of its 2 pages has text"),
+DAMAGED = "damaged, or not of the type that its extension says"
+UNREADABLE = {
+    "a page without text": [("x.html", text, "empty") for text in (b"", b"<nav>Menu</nav>", b"<script>x</script>")],
+    "what is no word document": [
+        ("x.docx", content, DAMAGED)
+        for content in (b"", b"no zip", b"PK\x03\x04 cut off", docx(paragraph("Words."))[:400])
     ],
-)
-def test_a_pdf_that_cannot_be_read_is_refused_with_the_reason(write, content, reason):
+    "a word document without text": [("x.docx", docx(""), "empty")],
+    "what is no pdf": [
+        ("x.pdf", content, DAMAGED)
+        for content in (b"", b"%PDF-1.7 and nothing of the kind", b"<html>Not found</html>", pdf("Words.")[:300])
+    ],
+    "a pdf with a password": [("x.pdf", pdf("Words.", password="a word"), "protected by a password")],
+    "a pdf without text": [("x.pdf", pdf("", ""), "none of its 2 pages has text")],
+}
+
+
+@pytest.mark.parametrize(("name", "content", "reason"), cases(UNREADABLE))
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(write, name, content, reason):
     with pytest.raises(IngestionError, match=reason):
-        parse(write("x.pdf", content))
+        parse(write(name, content))
 
 
 def test_a_pdf_that_is_encrypted_only_to_forbid_changes_is_read(write):

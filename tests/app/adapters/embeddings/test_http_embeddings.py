@@ -22,11 +22,6 @@ PATH = "/v1/embeddings"
 EVEN = RetryPolicy(chance=lambda: 0.0)
 
 
-@pytest.fixture
-def clock() -> StoppedClock:
-    return StoppedClock()
-
-
 def embeddings(server: HTTPServer, **options):
     options = {"clock": StoppedClock(), "policy": EVEN, **options}
     return HttpEmbeddings(base_url=server.url_for("/v1/"), model="m", **options)
@@ -70,22 +65,20 @@ def test_the_model_and_the_key_are_sent(httpserver):
     assert httpserver.log[0][0].get_json() == {"model": "m", "input": ["x"]}
 
 
-def test_questions_and_passages_get_their_prefixes(httpserver):
+@pytest.mark.parametrize(
+    ("options", "field", "sent"),
+    [
+        ({"prefixes": Prefixes("query: ", "passage: ")}, "input", [["query: x"], ["passage: x"]]),
+        ({"input_type": True}, "input_type", ["query", "passage"]),
+    ],
+)
+def test_questions_and_passages_get_their_prefixes_or_are_said_to_be_what_they_are(httpserver, options, field, sent):
     httpserver.expect_request(PATH).respond_with_handler(reversed_answer)
-    prefixed = embeddings(httpserver, prefixes=Prefixes("query: ", "passage: "))
-    prefixed.embed_query("x")
-    prefixed.embed_documents(["x"])
+    model = embeddings(httpserver, **options)
+    model.embed_query("x")
+    model.embed_documents(["x"])
 
-    assert [request.get_json()["input"] for request, _ in httpserver.log] == [["query: x"], ["passage: x"]]
-
-
-def test_a_service_that_adds_the_prefixes_is_told_what_a_text_is(httpserver):
-    httpserver.expect_request(PATH).respond_with_handler(reversed_answer)
-    told = embeddings(httpserver, input_type=True)
-    told.embed_query("x")
-    told.embed_documents(["x"])
-
-    assert [request.get_json()["input_type"] for request, _ in httpserver.log] == ["query", "passage"]
+    assert [request.get_json()[field] for request, _ in httpserver.log] == sent
 
 
 @pytest.mark.parametrize(
@@ -107,19 +100,14 @@ def test_a_refusal_names_the_setting_to_check(httpserver, status, told):
         ({"data": [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}]}, "0 dimensions"),
         ({"error": "x"}, "no list of embeddings"),
         ([1], "no list of embeddings"),
+        ("<html>", "no list of embeddings"),
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused(httpserver, answer, told):
-    httpserver.expect_request(PATH).respond_with_json(answer)
+    httpserver.expect_request(PATH).respond_with_data(answer if isinstance(answer, str) else json.dumps(answer))
 
     with pytest.raises(EmbeddingError, match=told):
         embeddings(httpserver).embed_documents(["a", "b"])
-
-
-def test_an_answer_that_is_no_json_is_refused(httpserver):
-    httpserver.expect_request(PATH).respond_with_data("<html>")
-    with pytest.raises(EmbeddingError, match="no list of embeddings"):
-        embeddings(httpserver).embed_query("a")
 
 
 def test_a_dimension_that_changes_between_requests_is_refused(httpserver):

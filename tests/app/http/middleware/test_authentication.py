@@ -29,14 +29,12 @@ REDIS = "redis://127.0.0.1:6379/9"
 
 @pytest.fixture(scope="module")
 def keyed(corpus, groq) -> Iterator[str]:
-    """The service under AUTH_MODE=api_key."""
     with serving(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS, rate_limit="off")) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def local(corpus, groq) -> Iterator[str]:
-    """The service under AUTH_MODE=none."""
     with serving(settings_over(corpus, groq.url, cors_origins="https://desk.example")) as url:
         yield url
 

@@ -20,7 +20,6 @@ SIGNED_IN = {"Cookie": f"{COOKIE}=desk-key"}
 
 @pytest.fixture(scope="module")
 def keyed(corpus, groq) -> Iterator[str]:
-    """The service under AUTH_MODE=api_key."""
     with serving(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS, rate_limit="off")) as url:
         yield url
 

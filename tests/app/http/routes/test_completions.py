@@ -18,8 +18,8 @@ from app.http.server import create_app
 from app.wings.openai.messages import Message, history_of, question_of
 from chains.state import ClosestPassage
 from tests.access import key_entry, serving, settings_over
-from tests.fakes import MODEL, FakeGroq, Reply, fake_groq
-from tests.served import QUESTION, served, small_services
+from tests.fakes import MODEL, Reply, fake_groq
+from tests.served import QUESTION, guide_services, served, small_services
 
 NUMBERED = "It is 9 % [1]."
 SHOWN = "It is 9 % [1].\n\nSources:\n\n1. [GST Guide > Rate](https://example.org/gst)"
@@ -31,11 +31,7 @@ LINK = {
 }
 
 
-@pytest.fixture(scope="module")
-def url(groq: FakeGroq, tmp_path_factory) -> Iterator[str]:
-    services = small_services(tmp_path_factory.mktemp("openai"), groq, llm_allowed_models=OTHER_MODEL)
-    with served(create_app(services)) as url:
-        yield url
+services = guide_services(llm_allowed_models=OTHER_MODEL)
 
 
 @pytest.fixture(scope="module")

@@ -9,25 +9,15 @@ from langserve import RemoteRunnable
 
 import chains
 import prompts
-from app.http.server import create_app
 from chains.output import merge
-from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.served import ANSWER, QUESTION, served, small_services
+from tests.fakes import Reply
+from tests.served import ANSWER, QUESTION, guide_services
 from tests.streams import merged
 
 RETRIEVED = "into Singapore is 9 %."  # Of the passage, and of no question, quotation or answer.
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def url(groq, tmp_path_factory) -> Iterator[str]:
-    with served(create_app(small_services(tmp_path_factory.mktemp("copilot"), groq))) as address:
-        yield address
+services = guide_services()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-
 import httpx
 import pytest
 
@@ -9,15 +7,9 @@ from app.http.server import create_app
 from app.web.words import languages
 from chains.errors import ConfigurationError
 from tests.fakes import fake_groq
-from tests.served import served, small_services
+from tests.served import guide_services, served, small_services
 
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory) -> Iterator[httpx.Client]:
-    with fake_groq() as groq:
-        services = small_services(tmp_path_factory.mktemp("page"), groq)
-        with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
-            yield client
+services = guide_services()
 
 
 def test_the_page_is_sent_with_nothing_inline_and_a_policy_that_allows_the_service_alone(client):

@@ -1,26 +1,13 @@
 import json
 import re
-from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from app.http.server import create_app
-from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.served import ANSWER, QUESTION, served, small_services
+from tests.fakes import Reply
+from tests.served import ANSWER, QUESTION, guide_services
 
-
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(groq, tmp_path_factory) -> Iterator[httpx.Client]:
-    app = create_app(small_services(tmp_path_factory.mktemp("playground"), groq))
-    with served(app) as url, httpx.Client(base_url=url) as client:
-        yield client
+services = guide_services()
 
 
 def view(client: httpx.Client) -> dict:

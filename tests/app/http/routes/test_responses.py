@@ -9,10 +9,9 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI, OpenAI
 from pydantic import SecretStr
 
-from app.http.server import create_app
 from tests.app.http.routes.test_completions import NUMBERED, SHOWN
-from tests.fakes import MODEL, FakeGroq, Reply
-from tests.served import QUESTION, served, small_services
+from tests.fakes import MODEL, Reply
+from tests.served import QUESTION, guide_services
 
 LINK = {
     "type": "url_citation",
@@ -29,10 +28,7 @@ EVENTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def url(groq: FakeGroq, tmp_path_factory) -> Iterator[str]:
-    with served(create_app(small_services(tmp_path_factory.mktemp("responses"), groq))) as url:
-        yield url
+services = guide_services()
 
 
 @pytest.fixture(scope="module")

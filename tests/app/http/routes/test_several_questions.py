@@ -1,31 +1,18 @@
 """A message with several questions over each contract, with a language model and without one."""
 
-from collections.abc import Iterator
-from typing import Any
-
-import httpx
 import pytest
 
 import prompts
-from app.http.server import create_app
 from chains.reuse.tool import as_tool
-from tests.fakes import MODEL, FakeGroq, Reply
-from tests.served import QUESTION, served, small_services
+from tests.fakes import MODEL, Reply
+from tests.served import QUESTION, guide_services
 
 MESSAGE = f"Dear desk,\n\n{QUESTION} Which team plays football in Perth?\n\nRegards\nJo"
 DECLINE = prompts.load("decline")
 WRITTEN = f"1. It is 9 % [1].\n\n2. {DECLINE}"
 
 
-@pytest.fixture(scope="module")
-def services(groq: FakeGroq, tmp_path_factory) -> Any:
-    return small_services(tmp_path_factory.mktemp("several"), groq, llm_fallback=True, relevance_threshold=0)
-
-
-@pytest.fixture(scope="module")
-def client(services) -> Iterator[httpx.Client]:
-    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
-        yield client
+services = guide_services(llm_fallback=True, relevance_threshold=0)
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,16 @@
 """Who may see an uploaded document, who may write for whom, and what names tell those who do not see them."""
 
-from collections.abc import Iterator
-
 import pytest
 from fastapi.testclient import TestClient
 
-from app.http.server import create_app
-from app.wiring import Service
-from tests.uploads import ADDER, PUBLIC, STAFF, ended, ids, send, small_services, upload
+from tests.uploads import ADDER, PUBLIC, STAFF, ended, ids, send, upload, upload_client, upload_services
 
 GUARDED = "# Plans\n\nThe plan is in confidence."
 OPEN = "# Plans\n\nThe plan is known to all."
 
 
-@pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Service:
-    return small_services(tmp_path_factory.mktemp("uploads"))
-
-
-@pytest.fixture(scope="module")
-def client(services) -> Iterator[TestClient]:
-    with TestClient(create_app(services)) as client:
-        yield client
+services = pytest.fixture(upload_services, scope="module")
+client = pytest.fixture(upload_client, scope="module")
 
 
 def listed(client: TestClient, title: str) -> list[tuple[str, str]]:

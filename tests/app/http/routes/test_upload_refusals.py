@@ -1,25 +1,14 @@
 """Documents that are not added over HTTP, or not shown to everybody: what is refused, and what it leaves behind."""
 
-from collections.abc import Iterator
-
 import pytest
 from fastapi.testclient import TestClient
 
 from app.http.server import create_app
-from app.wiring import Service
 from benchmarks.documents import pdf
-from tests.uploads import ADDER, PUBLIC, STAFF, ended, ids, send, services_over, small_services, upload
+from tests.uploads import ADDER, PUBLIC, STAFF, ended, ids, send, services_over, upload, upload_client, upload_services
 
-
-@pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Service:
-    return small_services(tmp_path_factory.mktemp("uploads"))
-
-
-@pytest.fixture(scope="module")
-def client(services) -> Iterator[TestClient]:
-    with TestClient(create_app(services)) as client:
-        yield client
+services = pytest.fixture(upload_services, scope="module")
+client = pytest.fixture(upload_client, scope="module")
 
 
 def test_a_file_that_cannot_be_read_is_named_and_not_left_behind(client, services):

@@ -1,31 +1,22 @@
 """Documents that are added and removed over HTTP: jobs, and what answers make of it."""
 
-from collections.abc import Iterator
-
 import httpx
 import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.http.server import create_app
-from app.wiring import Service, sample_corpus
+from app.wiring import sample_corpus
 from tests.office_documents import eml, epub, pptx, xlsx
 from tests.served import served
-from tests.uploads import GUIDE, STAFF, ended, ids, send, services_over, small_services, upload
+from tests.uploads import GUIDE, STAFF, ended, ids, send, services_over, upload, upload_client, upload_services
 from tests.waiting import wait_until
 
 QUESTION = {"query": "What is the fee for a tarpaulin in the depot?", "threshold": 0}
 
 
-@pytest.fixture(scope="module")
-def services(tmp_path_factory) -> Service:
-    return small_services(tmp_path_factory.mktemp("uploads"))
-
-
-@pytest.fixture(scope="module")
-def client(services) -> Iterator[TestClient]:
-    with TestClient(create_app(services)) as client:
-        yield client
+services = pytest.fixture(upload_services, scope="module")
+client = pytest.fixture(upload_client, scope="module")
 
 
 def titles(client: TestClient) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import app
-from tests.event_stores import Place, message
+from tests.event_stores import PLACES, Place, event_place, message
 from tests.proxy import Proxy
 from tests.rabbit import PORT, sink, skip_without_broker
 from tests.waiting import await_until
@@ -25,12 +25,7 @@ def _broker():
     skip_without_broker()
 
 
-@pytest.fixture(params=["file", "postgres"])
-def place(request, tmp_path) -> Place:
-    """An empty store."""
-    if request.param == "file":
-        return Place(str(tmp_path / "events.sqlite3"))
-    return Place(request.getfixturevalue("database_url"))
+place = pytest.fixture(event_place, params=PLACES)
 
 
 @asynccontextmanager

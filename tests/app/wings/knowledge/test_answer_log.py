@@ -17,23 +17,18 @@ from app.wings.knowledge.verification import Document, verify
 from app.wiring import Service, open_service
 from app.wiring.ledger import ledger_of
 from tests.access import bearer, key_entry
-from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.served import ANSWER, GUIDE, QUESTION, served, small_services
+from tests.fakes import Reply, groq_server
+from tests.served import ANSWER, GUIDE, QUESTION, guide_services, served
 from tests.waiting import wait_until
 
 NAMES = {"anna": "ask+feedback", "ben": "ask+feedback", "staff": "ask:internal"}
 KEYS = ",".join(key_entry(name, f"{name}-key", scopes) for name, scopes in NAMES.items())
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as groq:
-        yield groq
+groq = pytest.fixture(groq_server, scope="module")
 
 
-@pytest.fixture(scope="module")
-def services(groq: FakeGroq, tmp_path_factory) -> Service:
-    return small_services(tmp_path_factory.mktemp("logged"), groq, auth_mode="api_key", api_keys=KEYS, answer_log=True)
+services = guide_services(auth_mode="api_key", api_keys=KEYS, answer_log=True)
 
 
 @pytest.fixture(scope="module")

@@ -1,35 +1,20 @@
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from app.http.server import create_app
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.verification import Document, verify
-from app.wiring import Service
-from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.served import GUIDE, QUESTION, served, small_services
+from tests.fakes import Reply, groq_server
+from tests.served import GUIDE, QUESTION, guide_services
 
 WRITTEN = "GST on imports into Singapore is 9 % [GST Guide > Rate]. Elephants are large."
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as groq:
-        yield groq
+groq = pytest.fixture(groq_server, scope="module")
 
 
-@pytest.fixture(scope="module")
-def services(groq: FakeGroq, tmp_path_factory) -> Service:
-    return small_services(tmp_path_factory.mktemp("certified"), groq)
-
-
-@pytest.fixture(scope="module")
-def client(services) -> Iterator[httpx.Client]:
-    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
-        yield client
+services = guide_services()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """A link to a logged answer opens for colleagues who may see it, and says why not to others."""
 
-from collections.abc import Iterator
 from uuid import uuid4
 
 import httpx
@@ -12,8 +11,8 @@ from app.wings.knowledge import shared
 from app.wings.knowledge.answer_log import open_answers
 from app.wiring import Service
 from tests.access import bearer, key_entry
-from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.served import ANSWER, QUESTION, served, small_services
+from tests.fakes import Reply, groq_server
+from tests.served import ANSWER, QUESTION, guide_services, served, small_services
 from tests.waiting import wait_until
 
 KEYS = ",".join(
@@ -25,22 +24,10 @@ KEYS = ",".join(
 )
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as groq:
-        yield groq
+groq = pytest.fixture(groq_server, scope="module")
 
 
-@pytest.fixture(scope="module")
-def services(groq: FakeGroq, tmp_path_factory) -> Service:
-    settings = {"auth_mode": "none", "allow_anonymous": True, "api_keys": KEYS, "answer_log": True}
-    return small_services(tmp_path_factory.mktemp("shared"), groq, **settings)
-
-
-@pytest.fixture(scope="module")
-def client(services) -> Iterator[httpx.Client]:
-    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
-        yield client
+services = guide_services(auth_mode="none", allow_anonymous=True, api_keys=KEYS, answer_log=True)
 
 
 @pytest.fixture(autouse=True)

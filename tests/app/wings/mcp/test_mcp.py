@@ -19,17 +19,14 @@ from app.observability.logs import configure_logs, reset_logs
 from app.wings.mcp.routes import MISSING
 from benchmarks.processes import ROOT
 from tests.access import QUESTION, bearer, key_entry, serving, settings_over, sources_shown, write_corpus
-from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.fakes import FakeGroq, Reply, groq_server
 
 PUBLIC, INTERNAL = "01_regulatory_rate", "04_internal_synthetic_rate"
 ANSWER = "It is 5 % [01_regulatory guide > Rate]."
 KEYS = ",".join([key_entry("staff", "staff", "ask+ask:internal"), key_entry("guest", "guest", "ask")])
 
 
-@pytest.fixture(scope="module")
-def groq() -> Iterator[FakeGroq]:
-    with fake_groq() as server:
-        yield server
+groq = pytest.fixture(groq_server, scope="module")
 
 
 @pytest.fixture(scope="module")

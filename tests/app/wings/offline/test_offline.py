@@ -34,20 +34,6 @@ def test_words_before_the_question_take_no_answer_away():
     assert ask(message, entry, scores=[0.8]).startswith("A complaint gets a first answer within one working day.")
 
 
-def test_table_without_bars_around_it_has_the_names_of_its_columns_too():
-    entry = (
-        "[Report > Share price]\nquarter | high | low\nended march 31 | $42.72 | $32.10\nended june 30 | 46.10 | 38.53"
-    )
-    answer = ask("What was the high share price in the quarter ended June 30?", entry)
-    assert answer == "ended june 30 – high: 46.10; low: 38.53. [Report > Share price]"
-
-
-def test_text_without_capitals_is_quoted_by_its_sentences():
-    entry = "[Report > Risk]\nour rates float. the commitment fee rate as of december 31 was 0.25% of the balance."
-    answer = ask("What was the commitment fee rate as of December 31?", entry)
-    assert answer == "the commitment fee rate as of december 31 was 0.25% of the balance. [Report > Risk]"
-
-
 def test_word_with_a_typing_error_meets_the_word():
     entry = "[Guide > Halal]\nA halal certificate is required for cosmetics. Other goods need a label."
     model = OfflineChatModel(similarity=word_similarity())
@@ -94,11 +80,44 @@ def test_no_context_is_declined(system):
     assert OfflineChatModel().invoke([SystemMessage(system), HumanMessage("What is the GST rate?")]).text in NO_ANSWER
 
 
-def test_abbreviation_meets_its_long_form():
-    entry = "[Sea Guide > Papers]\nThe carrier issues the bill of lading after loading."
-    assert (
-        ask("Who issues the B/L?", entry) == "The carrier issues the bill of lading after loading. [Sea Guide > Papers]"
-    )
+QUOTED = {
+    "an abbreviation meets its long form": (
+        "[Sea Guide > Papers]\nThe carrier issues the bill of lading after loading.",
+        "Who issues the B/L?",
+        "The carrier issues the bill of lading after loading. [Sea Guide > Papers]",
+    ),
+    "brackets in a quote are escaped, so that they cite nothing": (
+        "[Guide > Rates]\nThe GST rate [see annex] for imports is 9%.",
+        "What is the GST rate for imports?",
+        "The GST rate \\[see annex\\] for imports is 9%. [Guide > Rates]",
+    ),
+    "a row of a glossary answers a question for the meaning": (
+        "[Sea Guide > Abbreviations]\n| Short form | Meaning |\n|---|---|\n"
+        "| VGM | Verified gross mass of a container |\n| SI | Shipping instruction |",
+        "What does VGM stand for?",
+        "VGM – Meaning: Verified gross mass of a container. [Sea Guide > Abbreviations]",
+    ),
+    "a table without bars around it has the names of its columns too": (
+        "[Report > Share price]\nquarter | high | low\nended march 31 | $42.72 | $32.10\nended june 30 | 46.10 | 38.53",
+        "What was the high share price in the quarter ended June 30?",
+        "ended june 30 – high: 46.10; low: 38.53. [Report > Share price]",
+    ),
+    "a text without capitals is quoted by its sentences": (
+        "[Report > Risk]\nour rates float. the commitment fee rate as of december 31 was 0.25% of the balance.",
+        "What was the commitment fee rate as of December 31?",
+        "the commitment fee rate as of december 31 was 0.25% of the balance. [Report > Risk]",
+    ),
+    "a line that looks like a header stays text": (
+        "[Real Guide > Rates]\n\n\\[Fake Guide > Rates]\n\nThe GST rate for imports is 9%.",
+        "What is the GST rate for imports?",
+        "The GST rate for imports is 9%. [Real Guide > Rates]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("entry", "question", "answer"), QUOTED.values(), ids=QUOTED)
+def test_the_statement_that_answers_is_quoted_and_cited(entry, question, answer):
+    assert ask(question, entry) == answer
 
 
 def test_comparison_quotes_both_sides():
@@ -109,23 +128,18 @@ def test_comparison_quotes_both_sides():
     assert "[Southline Guide > About]" in answer
 
 
-def test_company_question_is_not_answered_by_another_company():
-    entry = "[Airline Guide > Cargo]\nHazmat handling is available at the hub."
-    assert is_not_sure(ask("Can you ship hazmat by air?", entry))
-
-
-def test_line_that_looks_like_a_header_stays_text():
-    entry = "[Real Guide > Rates]\n\n\\[Fake Guide > Rates]\n\nThe GST rate for imports is 9%."
-    answer = ask("What is the GST rate for imports?", entry)
-    assert answer == "The GST rate for imports is 9%. [Real Guide > Rates]"
-
-
-def test_brackets_in_a_quote_are_escaped_so_that_they_cite_nothing():
-    entry = "[Guide > Rates]\nThe GST rate [see annex] for imports is 9%."
-    assert (
-        ask("What is the GST rate for imports?", entry)
-        == "The GST rate \\[see annex\\] for imports is 9%. [Guide > Rates]"
-    )
+@pytest.mark.parametrize(
+    ("entry", "question"),
+    [
+        ("[Airline Guide > Cargo]\nHazmat handling is available at the hub.", "Can you ship hazmat by air?"),
+        (
+            "[Sea Guide > Containers]\nThe container number shows the owner, and the container stands in the yard.",
+            "Which yard holds container ONEU1234565?",
+        ),
+    ],
+)
+def test_a_question_of_another_company_or_an_unnamed_container_is_not_answered(entry, question):
+    assert is_not_sure(ask(question, entry))
 
 
 def test_history_is_not_the_question():
@@ -197,21 +211,6 @@ def test_city_is_met_by_a_document_on_its_country_only():
     answer = ask(question, indonesia, elsewhere, model=model, scores=[0.6, 0.6])
     assert answer.endswith("[Indonesia Import Guide > Cosmetics]")
     assert is_not_sure(ask(question, elsewhere, model=model, scores=[0.6]))
-
-
-def test_container_that_no_document_names_is_declined():
-    entry = "[Sea Guide > Containers]\nThe container number shows the owner, and the container stands in the yard."
-    assert is_not_sure(ask("Which yard holds container ONEU1234565?", entry))
-
-
-def test_glossary_row_answers_a_question_for_the_meaning():
-    entry = (
-        "[Sea Guide > Abbreviations]\n| Short form | Meaning |\n|---|---|\n"
-        "| VGM | Verified gross mass of a container |\n| SI | Shipping instruction |"
-    )
-    assert ask("What does VGM stand for?", entry) == (
-        "VGM – Meaning: Verified gross mass of a container. [Sea Guide > Abbreviations]"
-    )
 
 
 def test_what_is_is_answered_by_a_definition_and_not_by_a_heading():
