@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -13,7 +14,7 @@ from langchain_core.documents import Document
 from app.ledger.database import Database
 from app.ledger.passages import AT_ONCE, Held, Passages, Recipe
 from app.ledger.rows import Row, add, as_json, clear, delete
-from app.ledger.vectors import VectorIndex, Vectors, index_vectors
+from app.ledger.vectors import VectorIndex, Vectors, from_vector, index_vectors, to_vector
 from app.ledger.words import metadata_of
 from chains.errors import ConfigurationError, IndexBusyError, VectorStoreError
 from chains.ingestion.files import Source
@@ -83,19 +84,11 @@ class PassageIndex(Held):
         return {id_ for (id_,) in self.database.rows(query, model=self.recipe.embedding_model, ids=list(ids))}
 
     def stage(self, chunks: Sequence[Document], vectors: Sequence[Sequence[float]]) -> None:
-        self.database.run(
-            STAGE,
-            [
-                {
-                    "id": chunk.id,
-                    "model": self.recipe.embedding_model,
-                    "content": chunk.page_content,
-                    "meta": as_json(chunk.metadata),
-                    "vector": np.asarray(vector, dtype="<f4").tobytes(),
-                }
-                for chunk, vector in zip(chunks, vectors, strict=True)
-            ],
-        )
+        def row(chunk: Document, vector: Sequence[float]) -> dict[str, Any]:
+            said = {"id": chunk.id, "content": chunk.page_content, "meta": as_json(chunk.metadata)}
+            return said | {"model": self.recipe.embedding_model, "vector": from_vector(np.asarray(vector))}
+
+        self.database.run(STAGE, [row(*pair) for pair in zip(chunks, vectors, strict=True)])
 
     def publish(
         self, change: Change, rows: Iterable[Row] | None = None, *, written: Mapping[Source, float] | None = None
@@ -182,7 +175,7 @@ class PassageIndex(Held):
                 raise VectorStoreError(msg)
             for id_, content, meta, vector in map(rows.__getitem__, some):
                 document = Document(id=id_, page_content=content, metadata=metadata_of(meta))
-                yield Row(id_, document, np.frombuffer(vector, dtype="<f4"))
+                yield Row(id_, document, to_vector(vector))
 
     def _write_sources(self, change: Change, times: Mapping[Source, float]) -> bool:
         """Write the sources and scope files of a change; return whether they differ from those before."""

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from app.ledger.database import Database
 from app.ledger.schema import FTS
-from app.ledger.vectors import to_wire
+from app.ledger.vectors import from_vector, to_wire
 from app.ledger.words import FILTERED, TERMS_OF
 
 Fields = Callable[[Document], tuple[str, str, str]]
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-COLUMNS = ("row", "id", "doc_id", "number", "section", *FILTERED, "content", "meta", "vector")
+# The columns of `passages`, as COPY sends them.
+COLUMNS = {"row": "int8", "id": "text", "doc_id": "text", "number": "int4", "section": "text"}
+COLUMNS |= dict.fromkeys((*FILTERED, "content", "meta"), "text") | {"vector": "bytea"}
 
 
 class Row(NamedTuple):
@@ -35,16 +37,15 @@ def as_json(value: Any) -> str:
 
 def add(database: Database, rows: Sequence[Row], first: int, fields: Fields) -> None:
     """Add passages whose ids are new, under numbers from `first` on."""
-    values = [_values(number, row) for number, row in enumerate(rows, start=first)]
+    is_postgres = database.dialect == "postgresql"
+    encode = to_wire if is_postgres else from_vector
+    values = [_values(number, row) | {"vector": encode(row.vector)} for number, row in enumerate(rows, start=first)]
     searched = [fields(row.document) for row in rows]
-    if database.dialect == "postgresql":
+    if is_postgres:
         _add_to_postgres(database, values, searched)
         return
     places = ", ".join(f":{name}" for name in COLUMNS)
-    given = [dict(zip(COLUMNS, value, strict=True)) for value in values]
-    for value, row in zip(given, rows, strict=True):
-        value["vector"] = row.vector.astype("<f4").tobytes()
-    database.run(f"INSERT INTO passages ({', '.join(COLUMNS)}) VALUES ({places})", given)
+    database.run(f"INSERT INTO passages ({', '.join(COLUMNS)}) VALUES ({places})", values)
     words = [
         {"row": number, "title": title, "section": section, "text": text}
         for number, (title, section, text) in enumerate(searched, start=first)
@@ -117,43 +118,31 @@ RETURNING term, number
 """
 # What a smallint holds: a longer passage counts as one of this length.
 MOST_TOKENS = 32_767
-TYPES = ("int8", "text", "text", "int4", "text", "text", "text", "text", "text", "text", "bytea")
 WORDS = {"rowid": "int8", "text": "text", "terms": "int4[]", "tokens": "int4"}
 POSTING = {"term": "int4", "passage": "int8", "count": "int2", "tokens": "int2"}
 
 
-def _values(number: int, row: Row) -> tuple[Any, ...]:
+def _values(number: int, row: Row) -> dict[str, Any]:
     metadata = row.document.metadata
-    return (
-        number,
-        row.id,
-        str(metadata.get("doc_id") or row.id),
-        int(metadata.get("chunk_index") or 0),
-        str(metadata.get("section") or ""),
-        *(None if metadata.get(name) is None else str(metadata[name]) for name in FILTERED),
-        row.document.page_content,
-        as_json(metadata),
-        to_wire(row.vector),
-    )
+    filtered = {name: None if metadata.get(name) is None else str(metadata[name]) for name in FILTERED}
+    place = {"row": number, "id": row.id, "doc_id": str(metadata.get("doc_id") or row.id)}
+    place |= {"number": int(metadata.get("chunk_index") or 0), "section": str(metadata.get("section") or "")}
+    return place | filtered | {"content": row.document.page_content, "meta": as_json(metadata)}
 
 
 def _add_to_postgres(
-    database: Database, values: Sequence[tuple[Any, ...]], searched: Sequence[tuple[str, str, str]]
+    database: Database, values: Sequence[dict[str, Any]], searched: Sequence[tuple[str, str, str]]
 ) -> None:
     from app.ledger.postgres import PostgresDatabase  # noqa: PLC0415 - An extra; most do without.
 
     copy: Callable[[str, Mapping[str, str], Iterable[Any]], None] = cast("PostgresDatabase", database).copy_rows
-    copy("passages", dict(zip(COLUMNS, TYPES, strict=True)), values)
+    copy("passages", COLUMNS, (list(value.values()) for value in values))
     counts = TERMS_OF.counts(["\n".join(texts) for texts in searched])
-    is_public = [value[COLUMNS.index("audience")] == "public" for value in values]
-    numbers = _count_terms(database, counts, is_public)
+    numbers = _count_terms(database, counts, [value["audience"] == "public" for value in values])
     lengths = [min(MOST_TOKENS, count.total()) for count in counts]
-    rows = list(zip([value[0] for value in values], searched, counts, lengths, strict=True))
-    copy(
-        "words",
-        WORDS,
-        ((row, texts[2], [numbers[term] for term in count], length) for row, texts, count, length in rows),
-    )
+    rows = list(zip([value["row"] for value in values], searched, counts, lengths, strict=True))
+    words = ((row, texts[2], [numbers[term] for term in count], length) for row, texts, count, length in rows)
+    copy("words", WORDS, words)
     postings = (
         (numbers[term], row, min(MOST_TOKENS, times), length)
         for row, _, count, length in rows

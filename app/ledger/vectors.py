@@ -58,6 +58,7 @@ class Vectors:
 
     def __init__(self, database: Database, follower: Callable[[], VectorIndex | None]) -> None:
         self._database, self._make_follower = database, follower
+        self._in_postgres = database.dialect == "postgresql"
         self.serves = False
         self._matrix: tuple[str, _Matrix] | None = None
         self._few: dict[tuple[Any, ...], bool] = {}
@@ -68,10 +69,10 @@ class Vectors:
     @cached_property
     def follower(self) -> VectorIndex | None:
         """Return the second index; its package is imported when it is first asked, one question does without."""
-        return None if self._database.dialect == "postgresql" else self._make_follower()
+        return None if self._in_postgres else self._make_follower()
 
     def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
-        if self._database.dialect == "postgresql":
+        if self._in_postgres:
             return self._by_pgvector(version, vector, limit, where)
         if self._follows():
             found = self._by_follower(version, vector, limit, where)
@@ -83,13 +84,9 @@ class Vectors:
         return self._compared(version).nearest(vector, limit, where)
 
     def of(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        if self._database.dialect == "postgresql":
-            rows = self._database.rows(
-                "SELECT id, vector_send(vector) FROM passages WHERE id = ANY(:ids)", ids=list(ids)
-            )
-            return {id_: from_wire(vector) for id_, vector in rows}
-        rows = self._database.rows("SELECT id, vector FROM passages WHERE id = ANY(:ids)", ids=list(ids))
-        return {id_: np.frombuffer(vector, dtype="<f4") for id_, vector in rows}
+        sent, read = ("vector_send(vector)", from_wire) if self._in_postgres else ("vector", to_vector)
+        rows = self._database.rows(f"SELECT id, {sent} FROM passages WHERE id = ANY(:ids)", ids=list(ids))
+        return {id_: read(vector) for id_, vector in rows}
 
     def fill(self, version: str) -> bool:
         """Bring the follower to this version; return False where another process does so."""
@@ -103,7 +100,7 @@ class Vectors:
 
     def searched_by(self, version: str, dimensions: int) -> str:
         """Return in words what searches this version, for `doctor` and readiness."""
-        if self._database.dialect == "postgresql":
+        if self._in_postgres:
             return "pgvector"
         if not self._follows() or self.follower is None:
             return "exact search"
@@ -123,7 +120,7 @@ class Vectors:
             follower.close()
 
     def _follows(self) -> bool:
-        many = self.serves or self._database.rows("SELECT count(*) FROM passages")[0][0] > FEW
+        many = self.serves or self._database.value("SELECT count(*) FROM passages") > FEW
         return many and self.follower is not None
 
     def _by_follower(
@@ -160,7 +157,7 @@ class Vectors:
         for start in range(0, len(ids), AT_ONCE):
             for id_, vector, *values in self._database.rows(query, ids=list(ids[start : start + AT_ONCE])):
                 where = {name: value for name, value in zip(FILTERED, values, strict=True) if value is not None}
-                yield Entry(id_, np.frombuffer(vector, dtype="<f4"), where)
+                yield Entry(id_, to_vector(vector), where)
 
     def _compared(self, version: str) -> "_Matrix":
         current = self._matrix
@@ -189,7 +186,7 @@ class Vectors:
             if len(self._few) > MOST_REMEMBERED:
                 self._few.clear()
             query = f"SELECT count(*) FROM (SELECT FROM passages WHERE {condition(where)} LIMIT {FEW}) AS allowed"
-            self._few[key] = self._database.rows(query, **where)[0][0] < FEW
+            self._few[key] = self._database.value(query, **where) < FEW
         return self._few[key]
 
 
@@ -234,6 +231,14 @@ def index_vectors(database: Database, dimensions: int) -> None:
     for (other,) in database.rows(others):
         if other != name:
             database.run(f"DROP INDEX {other}")
+
+
+def from_vector(vector: NDArray[np.float32]) -> bytes:
+    return vector.astype("<f4").tobytes()
+
+
+def to_vector(vector: bytes) -> NDArray[np.float32]:
+    return np.frombuffer(vector, dtype="<f4")
 
 
 def to_wire(vector: NDArray[np.float32]) -> bytes:
