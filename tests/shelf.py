@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from app.adapters.documents.isolation import IsolatedParser
+from app.adapters.documents.process import IsolatedParser
 from app.ledger.connect import open_database
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Recipe

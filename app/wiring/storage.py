@@ -19,7 +19,7 @@ from chains.errors import ConfigurationError
 from chains.ingestion.writing import Change
 
 if TYPE_CHECKING:
-    from app.adapters.documents.isolation import IsolatedParser
+    from app.adapters.documents.process import IsolatedParser
     from app.adapters.stores.chroma import ChromaFolder, ChromaServer
     from chains.ports import Progress
 
@@ -79,7 +79,7 @@ def current_of(index: PassageIndex, bring_over: Callable[[], object]) -> Callabl
 
 def parser(settings: Settings) -> "IsolatedParser":
     """Return the configured way to read and split files."""
-    from app.adapters.documents.isolation import IsolatedParser
+    from app.adapters.documents.process import IsolatedParser
     from chains.ingestion.chunks import Chunker
 
     # A short part with its subsections is one chunk: it answers more questions than its pieces.

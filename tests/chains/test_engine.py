@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.documents.isolation import IsolatedParser
+from app.adapters.documents.process import IsolatedParser
 from benchmarks.documents import pdf
 from chains.errors import IngestionError
 from chains.ingestion import engine as engines

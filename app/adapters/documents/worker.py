@@ -1,4 +1,4 @@
-"""The process that reads hostile files; `isolation.py` starts it."""
+"""The process that reads hostile files; `process.py` starts it."""
 
 from dataclasses import asdict
 from functools import partial

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.documents import process, worker
-from app.adapters.documents.isolation import LOCAL_BYTES, IsolatedParser
-from app.adapters.documents.process import serve
+from app.adapters.documents.process import LOCAL_BYTES, IsolatedParser, serve
 from benchmarks.documents import docx, heading, paragraph, pdf
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker

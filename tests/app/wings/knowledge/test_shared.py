@@ -7,7 +7,7 @@ import pytest
 
 from app.http.server import create_app
 from app.ledger.answers import LoggedAnswer, Nearest, pack
-from app.wings.knowledge import shared
+from app.wings.knowledge import routes as shared
 from app.wings.knowledge.answer_log import open_answers
 from app.wiring import Service
 from tests.access import bearer, key_entry

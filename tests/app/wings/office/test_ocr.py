@@ -9,10 +9,10 @@ import pytest
 from fpdf import FPDF
 from PIL import Image
 
-from app.adapters.documents import isolation
-from app.adapters.documents.isolation import IsolatedParser
+from app.adapters.documents import process
 from app.adapters.documents.pages import IndexedPage, PdfPages
 from app.adapters.documents.pdf import load_pdf
+from app.adapters.documents.process import IsolatedParser
 from benchmarks.documents import laid_out_pdf, pdf
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
@@ -73,7 +73,7 @@ def test_a_scanned_page_is_read_and_said_to_be_a_picture(scan, tesseract):
 def test_a_scanned_page_that_cannot_be_read_is_named_with_the_reason(
     monkeypatch, scan, tesseract, times, languages, reason
 ):
-    monkeypatch.setattr(isolation, "RECOGNITION_TIMES", times)
+    monkeypatch.setattr(process, "RECOGNITION_TIMES", times)
     reader = parser(tesseract=tesseract, languages=languages)
     try:
         parsed = reader.parse(scan)
