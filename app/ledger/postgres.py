@@ -51,10 +51,10 @@ class PostgresDatabase(Database):
     dialect = "postgresql"
 
     def __init__(self, url: str, *, schema: str, pool_size: int, timeout_s: float) -> None:
-        self.address, self.schema = Address(url), schema
+        self._options, self.schema = _options_of(url), schema
         engine = create_engine(
             "postgresql+psycopg://",
-            creator=partial(_connect, self.address, schema, timeout_s),
+            creator=partial(_connect, self._options, schema, timeout_s),
             poolclass=QueuePool,
             pool_size=pool_size,
             max_overflow=0,
@@ -67,11 +67,13 @@ class PostgresDatabase(Database):
 
     @property
     def place(self) -> str:
-        return str(self.address)
+        """Return host, port and name."""
+        host, port = self._options.get("host", "localhost"), self._options.get("port", "5432")
+        return f"{host}:{port}/{self._options.get('dbname', '')}"
 
     def explained(self, error: BaseException) -> VectorStoreError:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        return VectorStoreError(f"the database {self.address} failed ({reason}); {remedy_of(error)}")
+        return VectorStoreError(f"the database {self.place} failed ({reason}); {remedy_of(error)}")
 
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
@@ -116,7 +118,7 @@ class PostgresDatabase(Database):
     def _make_room(self, connection: Connection) -> None:
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('waypoint.tables'))")
-        _require_pgvector(connection, self.address)
+        _require_pgvector(connection, self.place)
         connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
 
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:
@@ -128,9 +130,9 @@ class PostgresDatabase(Database):
             raise self.explained(failure.original_exception) from failure.original_exception
 
 
-def _connect(address: "Address", schema: str, timeout_s: float) -> Any:
+def _connect(options: dict[str, Any], schema: str, timeout_s: float) -> Any:
     usual = PATIENCE | {"connect_timeout": max(2, round(timeout_s))}
-    connection = psycopg().connect(**usual | address.options)
+    connection = psycopg().connect(**usual | options)
     for dumper in text_dumpers():
         connection.adapters.register_dumper(str, dumper)
     connection.autocommit = True
@@ -146,7 +148,7 @@ def _spelled(statement: str) -> str:
     return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
 
 
-def _require_pgvector(connection: Connection, address: "Address") -> None:
+def _require_pgvector(connection: Connection, address: str) -> None:
     if not connection.exec_driver_sql(AVAILABLE).scalar():
         msg = f"the server of {address} has no pgvector; install it there (package postgresql-NN-pgvector)"
         raise ConfigurationError(msg)
@@ -191,22 +193,17 @@ def text_dumpers() -> tuple[Any, ...]:
     return InCopies, InStatements
 
 
-class Address:
-    """Where a database is, and the `options` to connect with; as text it is host, port and name only."""
+def _options_of(url: str) -> dict[str, Any]:
+    """Return what the driver connects with. Raise ConfigurationError if the url is none."""
+    driver = psycopg()
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as above.
 
-    def __init__(self, url: str) -> None:
-        driver = psycopg()
-        from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as above.
-
-        try:
-            self.options: dict[str, Any] = conninfo_to_dict(url)
-        except driver.Error:
-            msg = "DATABASE_URL is no address of a database; it has to look like postgresql://user:password@host/name"
-            raise ConfigurationError(msg) from None  # Its words hold parts of the address.
-
-    def __str__(self) -> str:
-        host, port = self.options.get("host", "localhost"), self.options.get("port", "5432")
-        return f"{host}:{port}/{self.options.get('dbname', '')}"
+    try:
+        options: dict[str, Any] = conninfo_to_dict(url)
+    except driver.Error:
+        msg = "DATABASE_URL is no address of a database; it has to look like postgresql://user:password@host/name"
+        raise ConfigurationError(msg) from None  # Its words hold parts of the address.
+    return options
 
 
 LOST = "the server ended the connection, or does not answer; what was not committed is undone: run it again"

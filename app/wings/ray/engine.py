@@ -109,13 +109,23 @@ class Embedder:
         return self._embeddings.embed_documents(texts)
 
 
-class Actors:
-    """As many actors as the cluster has cores, or GPUs; `embeddings` makes the model in each.
+FILES_A_TASK = 4
+MOST_TASKS = 5_000
 
-    Ray starts one anew that died, on another node if need be.
+
+class RayEngine:
+    """Reads files in tasks of Ray Data and embeds in actors, one model each, on a GPU where there is one.
+
+    There are as many actors as the cluster has cores, or GPUs; `embeddings` makes the model in each. Ray starts one
+    anew that died, on another node if need be. `reading` is sent to the tasks, which find the files under the same
+    paths. `address` is the cluster's head, as `host:port`; None starts Ray on this machine for as long as the engine
+    lives. Raise ConfigurationError if the extra is not installed; IngestionError if there is no cluster at the address.
     """
 
-    def __init__(self, embeddings: Callable[[], Embeddings], *, gpu: bool) -> None:
+    def __init__(
+        self, reading: Reading, embeddings: Callable[[], Embeddings], *, address: str | None = None, gpu: bool = False
+    ) -> None:
+        self._reading, self._started = reading, connect(address)
         import ray  # noqa: PLC0415 - seconds, and an extra.
 
         count, gpus = size_of(gpu=gpu)
@@ -128,50 +138,6 @@ class Actors:
         for one in self._actors * BATCHES_AN_ACTOR:
             self._free.put(one)
         self._threads = ThreadPoolExecutor(self.batches, "ray-embed")
-
-    def embed(self, texts: list[str]) -> Future[Vectors]:
-        """Begin to embed a batch, by the next actor that is free."""
-        return self._threads.submit(self._embed, texts)
-
-    def close(self) -> None:
-        import ray  # noqa: PLC0415 - as above.
-
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        for actor in self._actors:
-            ray.kill(actor)
-        self._threads.shutdown()  # Ray would start anew for a thread that calls it after it was shut down.
-
-    def _embed(self, texts: list[str]) -> Vectors:
-        import ray  # noqa: PLC0415 - as above.
-
-        actor = self._free.get()
-        try:
-            with errors_translated("embed a batch"):
-                found: Vectors = ray.get(actor.embed.remote(texts))
-                return found
-        finally:
-            self._free.put(actor)
-
-
-FILES_A_TASK = 4
-MOST_TASKS = 5_000
-
-
-class RayEngine:
-    """Reads files in tasks of Ray Data and embeds in actors, one model each, on a GPU where there is one.
-
-    `reading` is sent to the tasks, which find the files under the same paths. `address` is the cluster's head, as
-    `host:port`; None starts Ray on this machine for as long as the engine lives. Raise ConfigurationError if the extra
-    is not installed; IngestionError if there is no cluster at the address.
-    """
-
-    def __init__(
-        self, reading: Reading, embeddings: Callable[[], Embeddings], *, address: str | None = None, gpu: bool = False
-    ) -> None:
-        self._reading = reading
-        self._started = connect(address)
-        self._actors = Actors(embeddings, gpu=gpu)
-        self.batches = self._actors.batches
 
     @property
     def endings(self) -> Collection[str]:
@@ -190,15 +156,30 @@ class RayEngine:
                 yield pickle.loads(row["found"])  # noqa: S301 - the cluster is as trusted as this process.
 
     def embed(self, texts: list[str]) -> Future[Vectors]:
-        return self._actors.embed(texts)
+        """Begin to embed a batch, by the next actor that is free."""
+        return self._threads.submit(self._embed, texts)
 
     def close(self) -> None:
-        self._actors.close()
+        import ray  # noqa: PLC0415 - as above.
+
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for actor in self._actors:
+            ray.kill(actor)
+        self._threads.shutdown()  # Ray would start anew for a thread that calls it after it was shut down.
         self._reading.parser.close()
         if self._started:
-            import ray  # noqa: PLC0415 - seconds, and an extra.
-
             ray.shutdown()
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        import ray  # noqa: PLC0415 - as above.
+
+        actor = self._free.get()
+        try:
+            with errors_translated("embed a batch"):
+                found: Vectors = ray.get(actor.embed.remote(texts))
+                return found
+        finally:
+            self._free.put(actor)
 
 
 def _read(row: dict[str, bytes], reading: bytes) -> dict[str, bytes]:
