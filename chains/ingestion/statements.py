@@ -8,14 +8,16 @@ from typing import Any
 
 from chains.documents.audience import INTERNAL, category_of, is_internal_source, is_public
 from chains.text.letters import folded, visible
+from chains.text.pattern_file import read_patterns
 
 # How much of a document its first lines are.
 HEAD_CHARACTERS, HEAD_LINES = 4000, 40
 MARKED_LINES = 12
 SHORT_WORDS = 8
 
-_INTERNAL_WORDS = r"internal|confidential|restricted|private|secret|staff|employees?|colleagues|non-?public|not public"
-_SAYS_INTERNAL = re.compile(rf"\b(?:{_INTERNAL_WORDS})\b")
+_SAYS_INTERNAL, _MARKS, _SHORT_MARKS, _CLASS, _NAME_MARKS = (
+    re.compile(pattern) for _, pattern in read_patterns(__package__, "audience.txt")[1]
+)
 # Around a line that states something: a comment, a list, emphasis, a quotation, a row of JSON.
 _DECORATION = " \t>#*_-+|<!/;%~\"'`{}[]()=.,•·"
 _COMMENT = re.compile(r"\s(?:#|//|--+>|<!--).*")
@@ -24,32 +26,6 @@ _NAMED = re.compile(r"\w[\w .-]{0,40}[\"'*_`]*\s*[:=]")
 _BARS, _RULE = re.compile(r"(?<!\\)\|"), re.compile(r":?-+:?")
 _ROW = re.compile(r"(?:^- |; )audience: ([^;\n]+)", re.MULTILINE)
 
-# Goods may be restricted and vehicles private: then the word says nothing of the document.
-_OF_GOODS = (
-    r"(?! (?:and prohibited|or prohibited|goods|items?|articles?|substances?|cargo|commodit\w+|products?|part(?:y|ies)|"
-    r"countr\w+|destinations?|imports?|exports?|materials?|wastes?|chemicals?|individuals?|persons?|vehicles?|cars?|"
-    r"households?|compan\w+|sector|limited|importers?|use of|transit|market|waters|revenue))"
-)
-_MARKS = re.compile(
-    r"\bconfidential(?:ity (?:level|class))?\b|\binternal[- ](?:use|only|documents?|memos?|distribution|circulation)\b"
-    r"|\bfor internal\b|\bnot for (?:\w+ ){0,2}(?:distribution|circulation|publication|release|disclosure|use)\b"
-    r"|\bdo not (?:distribute|share|forward|circulate|disclose|publish)\b|\b(?:eyes|staff|employees?|company) only\b"
-    r"|\b(?:top|trade) secrets?\b|\bnon-?public\b|\bnot public\b|\bunder (?:an )?nda\b|\bcompany use\b"
-    r"|\b(?:strictly|commercially) private\b|\bprivate (?:and|&) confidential\b"
-    r"|\b(?:streng )?vertraulich\b|\bnur (?:fur|zum) (?:den )?(?:internen|dienst)|\bconfidentiel(?:le)?\b"
-    r"|\b(?:usage|diffusion) (?:interne|restreinte)\b|\bconfidencial\b|\b(?:uso|so para uso) interno\b|\briservato\b"
-    r"|\bvertrouwelijk\b|\brahasia\b|\bsulit\b|机密|機密|内部|內部|保密|社外秘|극비"
-)
-_SHORT_MARKS = re.compile(rf"\b(?:internal|restricted|proprietary|sensitive|private|secret){_OF_GOODS}\b")
-_CLASS = re.compile(
-    r"\b(?:classification|sensitivity|confidentiality|visibility|access|distribution|audience|security|status)\b.{0,20}?"
-    rf"[:=].*\b(?:{_INTERNAL_WORDS}|limited|classified|proprietary|sensitive|company)\b"
-)
-_NAME_MARKS = re.compile(
-    rf"\b(?:internal|restricted|confidential|private|secret|proprietary|classified|sensitive){_OF_GOODS}"
-    r"|\b(?:staff|employees?|eyes) only\b|\bnon ?public\b|\bnda\b|\bvertraulich\b|\bconfidentiel(?:le)?\b"
-    r"|\bconfidencial\b|\brahasia\b|\bsulit\b|机密|機密|内部|內部|保密|社外秘"
-)
 _BETWEEN_WORDS = re.compile(r"[\W_\d]+")
 
 

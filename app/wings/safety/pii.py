@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from app.wings.safety.pattern_file import read_patterns
 from chains.ports import Entity, Redacted
+from chains.text.pattern_file import read_patterns
 
 BEFORE = 40  # Characters before a number in which words say what it is.
 _LEAST_CARD_DIGITS, _PHONE_DIGITS = 13, range(7, 16)

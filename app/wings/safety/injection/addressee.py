@@ -8,7 +8,7 @@ import re
 
 from app.wings.safety.injection.classifier import class_of
 from app.wings.safety.injection.patterns import ENGLISH_ORDERS, Phrase
-from app.wings.safety.pattern_file import read_patterns
+from chains.text.pattern_file import read_patterns
 from chains.text.words import word_set
 
 # Of a prompt or of rules that are "yours" only a model is asked.

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from app.wings.safety.pattern_file import read_patterns
+from chains.text.pattern_file import read_patterns
 
 
 class Phrase(NamedTuple):
