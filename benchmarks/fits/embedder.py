@@ -6,17 +6,31 @@ BERT's encoder is that of Devlin et al. 2018 (https://arxiv.org/abs/1810.04805),
 pooling and norm are those of the model card (https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2).
 """
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
+from safetensors import safe_open
 
-from app.adapters.embeddings.onnx.weights import GRAPH, WEIGHTS, TensorPlace, find_weights, tensor_places
+from app.adapters.embeddings.onnx.weights import GRAPH, WEIGHTS, find_weights
 
 LAYERS = 6
 HEADS = 12
 HIDDEN = 384
 LAYER_NORM_EPSILON = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPlace:
+    """Where a tensor lies in the weights' file; offset and length in bytes."""
+
+    shape: tuple[int, ...]
+    offset: int
+    length: int
 
 
 class _Graph:
@@ -55,6 +69,21 @@ class _Graph:
         weight, bias = self.weight(f"{layer}.weight"), self.weight(f"{layer}.bias")
         total = self.add("Add", rows, residual)
         return self.add("LayerNormalization", total, weight, bias, epsilon=LAYER_NORM_EPSILON)
+
+
+def tensor_places(weights: Path) -> dict[str, TensorPlace]:
+    """Return where each tensor of a safetensors file lies, by its name.
+
+    The tensors follow the header without gaps (https://huggingface.co/docs/safetensors). Their places are needed, not
+    their contents, so that onnxruntime maps the file and the weights are in memory once.
+    """
+    with safe_open(weights, framework="numpy") as file:
+        tensors = {name: file.get_slice(name) for name in file.offset_keys()}
+        shapes = {name: tuple(tensor.get_shape()) for name, tensor in tensors.items()}
+        bits = {name: int(tensor.get_dtype()[1:]) for name, tensor in tensors.items()}  # Like "F32".
+    lengths = [math.prod(shape) * bits[name] // 8 for name, shape in shapes.items()]
+    offsets = accumulate(lengths[:-1], initial=weights.stat().st_size - sum(lengths))
+    return dict(zip(shapes, map(TensorPlace, shapes.values(), offsets, lengths), strict=True))
 
 
 def build_graph(places: Mapping[str, TensorPlace], file_name: str = WEIGHTS) -> ModelProto:

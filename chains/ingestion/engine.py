@@ -127,7 +127,11 @@ class _ReadAhead:
 
     def _run(self) -> None:
         for file in self._files:
-            found = self._attempt(file)
+            found: Parsed | Exception
+            try:
+                found = self._reading(file)
+            except Exception as error:  # `take` raises it.
+                found = error
             with self._changed:
                 self._read.append(found)
                 self._chunks += _size(found)
@@ -135,12 +139,6 @@ class _ReadAhead:
                 self._changed.wait_for(lambda: self._stopped or self._chunks < CHUNKS_AHEAD)
                 if self._stopped:
                     return
-
-    def _attempt(self, file: SourceFile) -> Parsed | Exception:
-        try:
-            return self._reading(file)
-        except Exception as error:
-            return error
 
 
 def _size(found: Parsed | Exception) -> int:

@@ -3,13 +3,8 @@
 import hashlib
 import importlib.util
 import json
-import math
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
 from pathlib import Path
-
-from safetensors import safe_open
 
 from chains.errors import ConfigurationError
 
@@ -20,20 +15,12 @@ WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 LIMITS = "sentence_bert_config.json"
 GRAPH = Path(__file__).with_name("minilm.onnx")  # Of these weights; benchmarks/fits/embedder.py builds it.
+WORDS_AT, WORDS_SHAPE = 808_088, (30_522, 384)  # Where the table of words lies in the weights, in bytes.
 FEWEST_TOKENS, MOST_TOKENS = 3, 512  # The model has 512 places.
 SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class TensorPlace:
-    """Where a tensor lies in the weights' file; offset and length in bytes."""
-
-    shape: tuple[int, ...]
-    offset: int
-    length: int
 
 
 def find_weights(package: str = PACKAGE) -> Path:
@@ -93,18 +80,3 @@ def max_tokens(folder: Path) -> int:
         message = f"{LIMITS} in {str(folder)!r} is damaged: it has no max_seq_length; run: {INSTALL}"
         raise ConfigurationError(message)
     return found
-
-
-def tensor_places(weights: Path) -> dict[str, TensorPlace]:
-    """Return where each tensor of a safetensors file lies, by its name.
-
-    The tensors follow the header without gaps (https://huggingface.co/docs/safetensors). Their places are needed, not
-    their contents, so that onnxruntime maps the file and the weights are in memory once.
-    """
-    with safe_open(weights, framework="numpy") as file:
-        tensors = {name: file.get_slice(name) for name in file.offset_keys()}
-        shapes = {name: tuple(tensor.get_shape()) for name, tensor in tensors.items()}
-        bits = {name: int(tensor.get_dtype()[1:]) for name, tensor in tensors.items()}  # Like "F32".
-    lengths = [math.prod(shape) * bits[name] // 8 for name, shape in shapes.items()]
-    offsets = accumulate(lengths[:-1], initial=weights.stat().st_size - sum(lengths))
-    return dict(zip(shapes, map(TensorPlace, shapes.values(), offsets, lengths), strict=True))

@@ -46,7 +46,6 @@ class WordPieces:
         return self._tokenizer().encode(clean, add_special_tokens=False)
 
 
-_TABLE: Final = "embeddings.word_embeddings.weight"
 _FIRST_WORD: Final = 1996  # Below stand the special, unused and single-character tokens of BERT's vocabulary.
 
 KEPT_VECTORS: Final = 8192  # Of 1.5 kB each; of words outside the table nothing is kept.
@@ -58,9 +57,10 @@ class WordVectors:
     def __init__(self, folder: Path) -> None:
         lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
         self._rows = {word: row for row, word in enumerate(lines)}
-        file = folder / weights.WEIGHTS
-        place = weights.tensor_places(file)[_TABLE]
-        table = np.memmap(file, dtype=np.float32, mode="r", offset=place.offset, shape=place.shape)
+        weights.check_hashes(folder)
+        table = np.memmap(
+            folder / weights.WEIGHTS, np.float32, mode="r", offset=weights.WORDS_AT, shape=weights.WORDS_SHAPE
+        )
         self._mean = table[_FIRST_WORD:].mean(axis=0)
         self._table = table
         self._unknown = np.zeros_like(self._mean)

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from app.adapters.embeddings.onnx import OnnxEmbeddings, weights
-from benchmarks.fits.embedder import build_graph
+from benchmarks.fits.embedder import build_graph, tensor_places
 from chains.errors import ConfigurationError
 
 
@@ -20,7 +20,7 @@ def copied_model(tmp_path):
 
 
 def test_the_packaged_graph_is_the_one_that_is_built_from_the_weights():
-    built = build_graph(weights.tensor_places(weights.find_weights() / weights.WEIGHTS))
+    built = build_graph(tensor_places(weights.find_weights() / weights.WEIGHTS))
     assert onnx.load_from_string(weights.GRAPH.read_bytes()) == built
 
 
@@ -73,7 +73,9 @@ def test_a_process_reads_files_that_stay_the_same_once(copied_model):
 
 def test_places_are_those_safetensors_reads():
     file = weights.find_weights() / weights.WEIGHTS
-    place = weights.tensor_places(file)["encoder.layer.5.output.dense.weight"]
+    places = tensor_places(file)
+    words, place = places["embeddings.word_embeddings.weight"], places["encoder.layer.5.output.dense.weight"]
+    assert (words.offset, words.shape) == (weights.WORDS_AT, weights.WORDS_SHAPE)
     found = np.fromfile(file, dtype="<f4", count=place.length // 4, offset=place.offset).reshape(place.shape)
     np.testing.assert_array_equal(found, load_file(file)["encoder.layer.5.output.dense.weight"])
 
