@@ -12,6 +12,7 @@ import math
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
@@ -102,17 +103,16 @@ class _Transport(httpx.HTTPTransport):
         return response
 
 
+@dataclass(eq=False)
 class _Stream(httpx.SyncByteStream):
-    def __init__(self, stream: httpx.SyncByteStream, limits: _ReplyLimits) -> None:
-        self._stream = stream
-        self._limits = limits
+    stream: httpx.SyncByteStream
+    limits: _ReplyLimits
 
     def __iter__(self) -> Iterator[bytes]:
-        for part in self._stream:
-            yield self._limits.check(part)
+        yield from map(self.limits.check, self.stream)
 
     def close(self) -> None:
-        self._stream.close()
+        self.stream.close()
 
 
 class _AsyncTransport(httpx.AsyncBaseTransport):
@@ -179,24 +179,22 @@ class _Pool(httpx.AsyncHTTPTransport):
         self.cancelled = False
 
 
+@dataclass(eq=False)
 class _AsyncStream(httpx.AsyncByteStream):
-    def __init__(
-        self, stream: httpx.AsyncByteStream, limits: _ReplyLimits, pool: _Pool, close: Callable[[], Awaitable[None]]
-    ) -> None:
-        self._stream = stream
-        self._limits = limits
-        self._pool = pool
-        self._close: Callable[[], Awaitable[None]] | None = close
+    stream: httpx.AsyncByteStream
+    limits: _ReplyLimits
+    pool: _Pool
+    close: Callable[[], Awaitable[None]] | None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for part in self._stream:
-                yield self._limits.check(part)
+            async for part in self.stream:
+                yield self.limits.check(part)
         except asyncio.CancelledError:
-            self._pool.cancelled = True
+            self.pool.cancelled = True
             raise
 
     async def aclose(self) -> None:
-        close, self._close = self._close, None
+        close, self.close = self.close, None
         if close is not None:
             await close()
