@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable, RunnableBinding
 from langsmith import tracing_context
 
 from app import hooks
-from app.ledger.turns import MOST_CONVERSATIONS, Conversations
+from app.ledger.work import MOST_CONVERSATIONS, Conversations
 from app.observability.call_log import CallLog
 from app.ports import AnswerLog
 from app.settings import Settings

@@ -12,8 +12,7 @@ from sqlalchemy import text
 from app.ledger.answers import COLUMNS, AnswerStore, Quote
 from app.ledger.connect import open_database
 from app.ledger.earlier import bring_answers, bring_copies, bring_events, bring_from_postgres, bring_jobs
-from app.ledger.turns import Conversations
-from app.ledger.work import Copies, WaitingMessages
+from app.ledger.work import Conversations, Copies, WaitingMessages
 from chains.history import Turn
 from tests.event_stores import message
 from tests.ledger.test_answers import NOW, answer

@@ -19,8 +19,7 @@ from app.ledger.answers import DAY_S
 from app.ledger.connect import open_database
 from app.ledger.database import Database
 from app.ledger.index import PassageIndex
-from app.ledger.turns import Conversations
-from app.ledger.work import WaitingMessages
+from app.ledger.work import Conversations, WaitingMessages
 from chains.errors import ConfigurationError
 from chains.history import Turn
 from tests.event_stores import message

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from app.ledger.connect import open_database
-from app.ledger.turns import MOST_CHARACTERS, MOST_TURNS, Conversations
+from app.ledger.work import MOST_CHARACTERS, MOST_TURNS, Conversations
 from chains.errors import SessionError, SessionNotFoundError
 from chains.history import Turn
 
