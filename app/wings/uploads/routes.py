@@ -20,8 +20,7 @@ from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
 from app.http.routes.documents import DocId, visible
 from app.ports import MOST_FILES
-from app.wings.uploads.jobs import Job
-from app.wings.uploads.places import FileNameError, safe_name
+from app.wings.uploads.jobs import FileNameError, Job, safe_name
 from app.wings.uploads.uploads import Uploads
 from app.wiring import Service
 from app.wiring.library import UPLOAD_CATEGORIES

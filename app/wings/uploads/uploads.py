@@ -16,8 +16,7 @@ from uuid import uuid4
 
 from app.http.errors import RequestRefusedError
 from app.settings import Settings
-from app.wings.uploads.jobs import Job, Jobs, UploadedFile
-from app.wings.uploads.places import MEGABYTE, Places, folder_of
+from app.wings.uploads.jobs import MEGABYTE, Job, Jobs, Places, UploadedFile, folder_of
 from app.wiring.ingestion import Ingestion
 from app.wiring.ledger import ledger_of
 from app.wiring.library import Library, uploads_folder

@@ -1,6 +1,6 @@
 import pytest
 
-from app.wings.uploads.places import FileNameError, safe_name
+from app.wings.uploads.jobs import FileNameError, safe_name
 
 
 @pytest.mark.parametrize(
