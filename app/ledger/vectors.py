@@ -74,11 +74,15 @@ class Vectors:
     def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         if self._in_postgres:
             return self._by_pgvector(version, vector, limit, where)
-        if self._follows():
-            found = self._by_follower(version, vector, limit, where)
-            if found is not None:
+        if (follower := self._following()) is not None:
+            try:
+                hits = follower.nearest(version, vector, limit, where)
+            except Exception as error:  # Whatever it raises, down to what comes from Rust.
+                self._warn(version, error)
+                hits = None
+            if hits is not None:
                 self._matrix = None
-                return found
+                return hits
             if self.serves:
                 self._fill_beside(version)
         return self._compared(version).nearest(vector, limit, where)
@@ -102,15 +106,15 @@ class Vectors:
         """Return in words what searches this version, for `doctor` and readiness."""
         if self._in_postgres:
             return "pgvector"
-        if not self._follows() or self.follower is None:
+        if (follower := self._following()) is None:
             return "exact search"
         try:
-            if self.follower.nearest(version, [1.0] + [0.0] * (dimensions - 1), 1, {}) is not None:
-                return self.follower.place.partition(" ")[0]
+            if follower.nearest(version, [1.0] + [0.0] * (dimensions - 1), 1, {}) is not None:
+                return follower.place.partition(" ")[0]
         except Exception as error:
-            return f"exact search: {self.follower.place} fails ({type(error).__name__})"
+            return f"exact search: {follower.place} fails ({type(error).__name__})"
         reason = f" failed: {self._failed[1]}" if self._failed and self._failed[0] == version else " is not filled yet"
-        return f"exact search: {self.follower.place}{reason}"
+        return f"exact search: {follower.place}{reason}"
 
     def close(self) -> None:
         """Wait for what is being filled, and close the follower."""
@@ -119,19 +123,9 @@ class Vectors:
         if (follower := self.__dict__.get("follower")) is not None:
             follower.close()
 
-    def _follows(self) -> bool:
+    def _following(self) -> VectorIndex | None:
         many = self.serves or self._database.value("SELECT count(*) FROM passages") > FEW
-        return many and self.follower is not None
-
-    def _by_follower(
-        self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
-    ) -> dict[str, float] | None:
-        assert self.follower is not None  # noqa: S101 - as `_follows` has found.
-        try:
-            return self.follower.nearest(version, vector, limit, where)
-        except Exception as error:  # Whatever it raises, down to what comes from Rust.
-            self._warn(version, error)
-            return None
+        return self.follower if many else None
 
     def _fill_beside(self, version: str) -> None:
         """Fill the follower in a thread, once for each version."""
