@@ -20,11 +20,12 @@ from app.wings.knowledge.linted import Document, Finding, not_in_force, place, r
 from app.wiring.index import Index
 from app.wiring.storage import parser
 from chains.around.side_steps import side_step
+from chains.documents.versions import told_apart
 from chains.ingestion.chunks import Chunk
 from chains.ingestion.source import title_of
 from chains.ingestion.text_files import LOADERS
 from chains.ports import Progress
-from chains.text.letters import skeleton
+from chains.text.letters import letters, skeleton
 from chains.text.tokens import tokens
 from chains.text.words import plain_words
 
@@ -128,12 +129,15 @@ def find_untitled(documents: Sequence[Document]) -> Iterator[Finding]:
 
 
 def find_alike_titles(documents: Sequence[Document]) -> Iterator[Finding]:
-    """Yield the documents whose title reads like that of another one, also where its letters are others."""
+    """Yield the documents whose title reads like that of another one, unless answers label them apart."""
+    labels = told_apart([document.metadata for document in documents])
     first: dict[str, Document] = {}
     for document in documents:
-        title = document.parsed.metadata["title"]
+        title = document.metadata["title"]
         other = first.setdefault(skeleton(title) or document.name, document)
-        if other is not document:
+        mine, others = (labels.get(one.metadata["doc_id"]) for one in (document, other))
+        is_labelled = letters(title) == letters(other.metadata["title"]) and mine != others
+        if other is not document and not is_labelled:
             message = f"no reader of a citation can tell {title!r} from the title of {other.name}: name it otherwise"
             yield Finding(document.name, _line_of(document, "title"), "title", message, other.name)
 

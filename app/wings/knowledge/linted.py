@@ -63,6 +63,12 @@ class Document:
     def name(self) -> str:
         return shown(self.file.path)
 
+    @cached_property
+    def metadata(self) -> dict[str, str]:
+        """Return what it says of itself, with its place and an id, as the index has them."""
+        place = self.file.relative
+        return {"doc_id": place} | self.parsed.metadata | {"file_path": place}
+
     @property
     def chunks(self) -> Sequence[Chunk]:
         return self.parsed.chunks
@@ -105,4 +111,4 @@ def read_documents(
 
 def not_in_force(documents: Sequence[Document]) -> dict[int, int | None]:
     """Return the documents that are not in force by place, each with the version that takes its place, if one does."""
-    return replaced([document.parsed.metadata | {"file_path": document.file.relative} for document in documents])
+    return replaced([document.metadata for document in documents])

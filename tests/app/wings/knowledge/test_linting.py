@@ -40,6 +40,14 @@ def test_titles_that_no_reader_can_tell_apart_are_named(folder, waypoint):
     )
 
 
+def test_titles_that_answers_label_are_no_finding(folder, waypoint):
+    for place, fee in (("first", "5 euro a stall"), ("second", "7 euro a permit"), ("third", "9 euro a boat")):
+        write(folder, f"{place}.md", f"---\ntitle: Fees\n---\n# Fees\n\nThe fee is {fee} in this part of the town.\n")
+    write(folder, "zz.md", "---\ntitle: Fee\u0455\n---\n# Fee\u0455\n\nDogs stay out of the hall at all times.\n")
+    _, out, _ = waypoint("lint", "desk")
+    assert [line.partition(":")[0] for line in out.splitlines() if "title" in line] == ["desk/zz.md"]
+
+
 def test_a_folder_without_findings_is_clean(folder, waypoint):
     assert waypoint("lint", "desk")[:2] == (0, "")
 
@@ -141,7 +149,7 @@ def test_ingestion_ends_with_what_is_worth_a_look(folder, waypoint):
     code, out, _ = waypoint("ingest", "desk")
 
     assert code == 0
-    assert out.endswith("Worth a look: conflict 1, title 1; `waypoint lint desk` shows where\n")
+    assert out.endswith("Worth a look: conflict 1; `waypoint lint desk` shows where\n")
     assert json.loads(waypoint("ingest", "desk", "--json")[1])["notes"] == [out.splitlines()[-1]]
 
 
