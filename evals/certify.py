@@ -82,6 +82,29 @@ def times_needed(
     return None
 
 
+def shortfall(judged: Judged, *, questions: int) -> str:
+    """Return why no score is certified, and how many questions like these would do."""
+    least, right = least_kept(WRONG_AT_MOST, CONFIDENCE), sum(right for _, right in judged)
+    more = "More questions would not do: among the answers with the highest scores too many are wrong"
+    if (times := times_needed(judged)) is not None:
+        more = f"About {math.ceil(times * questions)} questions like these are needed, not {questions}"
+    return (
+        f"no score is certified: at most {100 * WRONG_AT_MOST:.0f} % wrong, with {100 * CONFIDENCE:.0f} % "
+        f"confidence, needs {least} answers with high scores and none of them wrong, or more; "
+        f"of {len(judged)} answers {right} are right. {more}"
+    )
+
+
+def certified_text(certified: Kept, *, answers: int) -> str:
+    """Return what is certified, and how many of the answers reach it."""
+    bound = upper_bound(certified.wrong, certified.kept, CONFIDENCE)
+    reach = f"{certified.kept} of {answers} answers reach it, {certified.wrong} of them wrong"
+    return (
+        f"High is certified from a score of {certified.threshold:g} on: {reach}.\n"
+        f"At most {100 * bound:.1f} % of such answers are wrong, with {100 * CONFIDENCE:.0f} % confidence."
+    )
+
+
 def least_kept(wrong_at_most: float, confidence: float) -> int:
     """Return the number of answers, all right, from which on a share of wrong ones can be certified."""
     return math.ceil(math.log(1 - confidence) / math.log(1 - wrong_at_most))

@@ -1,9 +1,9 @@
 """`waypoint eval`: run a question set and print its metrics, compare runs, certify, measure the safety checks."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -278,7 +278,7 @@ def _certify_high(services: "Service", cases: Sequence["Case"], rows: Sequence["
     Raises:
         WaypointError: no threshold can be certified; the message says how many questions are needed.
     """
-    from evals.certify import CONFIDENCE, WRONG_AT_MOST, certify, least_kept, times_needed, upper_bound
+    from evals.certify import CONFIDENCE, WRONG_AT_MOST, certified_text, certify, shortfall, upper_bound
     from evals.metrics import judgements
     from evals.rows import pairs_of
 
@@ -286,29 +286,15 @@ def _certify_high(services: "Service", cases: Sequence["Case"], rows: Sequence["
     certification = services.answerer.certification
     certified = certify(judged, above=services.settings.confidence.medium_threshold)
     if certified is None or certification is None:
-        least, right = least_kept(WRONG_AT_MOST, CONFIDENCE), sum(right for _, right in judged)
-        more = "More questions would not do: among the answers with the highest scores too many are wrong"
-        if (times := times_needed(judged)) is not None:
-            more = f"About {math.ceil(times * len(cases))} questions like these are needed, not {len(cases)}"
-        msg = (
-            f"no score is certified: at most {100 * WRONG_AT_MOST:.0f} % wrong, with {100 * CONFIDENCE:.0f} % "
-            f"confidence, needs {least} answers with high scores and none of them wrong, or more; "
-            f"of {len(judged)} answers {right} are right. {more}"
-        )
-        raise WaypointError(msg)
-    bound = upper_bound(certified.wrong, certified.kept, CONFIDENCE)
+        raise WaypointError(shortfall(judged, questions=len(cases)))
     certification.keep(
-        threshold=certified.threshold,
+        **asdict(certified),
         wrong_at_most=WRONG_AT_MOST,
         confidence=CONFIDENCE,
         questions=len(cases),
         answers=len(judged),
-        kept=certified.kept,
-        wrong=certified.wrong,
-        bound=round(bound, 4),
+        bound=round(upper_bound(certified.wrong, certified.kept, CONFIDENCE), 4),
         models={row["model"] for row in rows if row["model"]},
     )
-    reach = f"{certified.kept} of {len(judged)} answers reach it, {certified.wrong} of them wrong"
-    show(f"\nHigh is certified from a score of {certified.threshold:g} on: {reach}.")
-    show(f"At most {100 * bound:.1f} % of such answers are wrong, with {100 * CONFIDENCE:.0f} % confidence.")
+    show(f"\n{certified_text(certified, answers=len(judged))}")
     show("Kept in the ledger; it holds while index, model, prompts and settings stay the same.")
