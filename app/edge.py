@@ -57,30 +57,6 @@ def word_of_three(level: str) -> str:
     return {"high": "High", "medium": "Medium"}.get(level.lower(), "Low")
 
 
-class Link(NamedTuple):
-    """A marker of the text that leads to a source, or a sentence without one that a source supports."""
-
-    start: int
-    end: int
-    name: str
-    citation: Citation
-    url: str | None
-
-
-def links_of(citations: Iterable[Citation]) -> list[Link]:
-    """Return a link for each citation that leads to a passage; without address where the source has none."""
-    return [
-        Link(
-            citation["start"],
-            citation["end"],
-            naming.place_name(citation["title"], citation["section"]),
-            citation,
-            naming.place_of(citation)["url"],
-        )
-        for citation in matched(citations)
-    ]
-
-
 class NumberedSource(naming.Place):
     """What a number in the answer stands for."""
 

@@ -14,8 +14,9 @@ from uuid import uuid4
 
 from fastapi import Request
 
-from app.edge import Link, judged, links_of, markdown_below
+from app.edge import judged, markdown_below, matched
 from app.http.errors import ErrorReply, error_content, logged_reply
+from chains.documents.naming import place_name, place_of
 from chains.output import merge
 from chains.state import Answer, Citation
 
@@ -23,8 +24,10 @@ from chains.state import Answer, Citation
 _USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
 
 
-def _url_citation(link: Link) -> dict[str, Any]:
-    return {"start_index": link.start, "end_index": link.end, "title": link.name, "url": link.url}
+def _url_citation(citation: Citation) -> dict[str, Any]:
+    """Return where a marker, or a sentence without one, leads; without address where its source has none."""
+    name, url = place_name(citation["title"], citation["section"]), place_of(citation)["url"]
+    return {"start_index": citation["start"], "end_index": citation["end"], "title": name, "url": url}
 
 
 def _finish_reason(answer: Answer) -> str:
@@ -75,8 +78,8 @@ class Completion:
 
     def _annotations(self, citations: Iterable[Citation]) -> list[dict[str, Any]]:
         """Return a `url_citation` for each citation whose source has an address."""
-        links = [_url_citation(link) for link in links_of(citations) if link.url]
-        return [{"type": "url_citation", "url_citation": link} for link in links]
+        links = map(_url_citation, matched(citations))
+        return [{"type": "url_citation", "url_citation": link} for link in links if link["url"]]
 
     def _usage(self, answer: Answer) -> dict[str, int]:
         """Return the tokens; 0 if the model reported none or was not asked."""
@@ -138,11 +141,11 @@ class Response:
     def _annotations(self, citations: Iterable[Citation]) -> list[dict[str, Any]]:
         """Return an annotation for each citation, of a file where its source has no address."""
         annotations = []
-        for link in links_of(citations):
-            title = link.citation["title"]
-            file = {"file_id": link.citation["doc_id"] or title, "filename": title, "index": link.start}
-            place = {"type": "url_citation", **_url_citation(link)} if link.url else {"type": "file_citation", **file}
-            annotations.append({**place, "quote": link.citation["quote"]})
+        for citation in matched(citations):
+            title, link = citation["title"], _url_citation(citation)
+            file = {"file_id": citation["doc_id"] or title, "filename": title, "index": citation["start"]}
+            place = {"type": "url_citation", **link} if link["url"] else {"type": "file_citation", **file}
+            annotations.append({**place, "quote": citation["quote"]})
         return annotations
 
     def _event(self, kind: str, **fields: Any) -> str:
