@@ -6,7 +6,7 @@ A contract (HTTP, OpenAI, MCP, the command line, the page) gives these its own n
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -154,11 +154,8 @@ def cited_name(citation: Citation) -> str:
     return naming.place_name(citation["title"], citation["section"], citation["page"])
 
 
-class Section(NamedTuple):
-    """A list of lines below an answer in text; a line may hold any character but is meant to be one."""
-
-    heading: str
-    lines: list[str]
+Section = tuple[str, list[str]]
+"""The heading of a list below an answer in text, and its lines: each may hold any character, but is meant to be one."""
 
 
 def notices(answer: Answer, *, replaced: bool) -> Iterator[str]:
@@ -177,7 +174,7 @@ def notices(answer: Answer, *, replaced: bool) -> Iterator[str]:
 def doubts(answer: Answer) -> Iterator[Section]:
     """Yield what no passage supports, and the closest passages: a statement a line, the marked ones with a sign."""
     sentences = [one_line(text) for text in (answer["draft"], *naming.unsupported_sentences(answer)) if text]
-    yield Section("No passage says this", sentences)
+    yield "No passage says this", sentences
     lines: list[str] = []
     for passages in naming.passages_by_place(answer["closest"]):
         lines += [*([""] if lines else []), naming.place_text(naming.place_of(passages[0]))]
@@ -186,15 +183,15 @@ def doubts(answer: Answer) -> Iterator[Section]:
                 if statement.kind != "head":
                     sign = ">" if statement.words == passage["marked"] else "-" if statement.kind == "item" else " "
                     lines.append(f"  {sign} {statement.said}")
-    yield Section("Closest passages", lines)
+    yield "Closest passages", lines
 
 
 def grounds(answer: Answer) -> Iterator[Section]:
     """Yield the sources of an answer, and the related documents that it does not cite."""
-    yield Section("Citations", list(_cited(answer)))
+    yield "Citations", list(_cited(answer))
     cited = {citation["doc_id"] for citation in matched(answer["citations"])}
     related = (document["title"] for document in answer["related_docs"] if document["doc_id"] not in cited)
-    yield Section("Related documents", list(dict.fromkeys(related)))
+    yield "Related documents", list(dict.fromkeys(related))
 
 
 def _cited(answer: Answer) -> Iterator[str]:

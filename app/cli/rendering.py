@@ -94,8 +94,9 @@ def answer_facts(answer: Answer) -> Iterator[str]:
 
 
 def _listed(section: Section) -> str:
-    lines = (f"  {escaped(line)}" if line else "" for line in section.lines)
-    return "\n".join([f"{section.heading}:", *lines, "\n"]) if section.lines else ""
+    heading, lines = section
+    shown = (f"  {escaped(line)}" if line else "" for line in lines)
+    return "\n".join([f"{heading}:", *shown, "\n"]) if lines else ""
 
 
 def problem_lines(report: "Report") -> list[str]:

@@ -28,7 +28,6 @@ from chains.logs import get_logger
 if TYPE_CHECKING:
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.adapters.tracing.experiments import Experiments
-    from app.adapters.tracing.langsmith import Score
     from app.ledger.passages import Passages
     from app.observability.metrics import Labels, Metrics
 
@@ -51,7 +50,7 @@ class Tracing:
     observers: list[Observer] = field(default_factory=list)
     connections: list[Callable[[], None]] = field(default_factory=list)
     probes: dict[str, Callable[[], None]] = field(default_factory=dict)
-    scores: "Export[Score] | None" = None
+    scores: Export[dict[str, Any]] | None = None
 
     def dropped(self) -> dict[str, float]:
         """Return the number of lost traces (for OpenTelemetry: spans) or scores, by backend."""

@@ -10,19 +10,11 @@ from langsmith import Client, evaluate
 from langsmith.schemas import Dataset, Example, Run
 from langsmith.utils import LangSmithError
 from pydantic import SecretStr
-from typing_extensions import TypedDict
 
 from chains.errors import WaypointError
 
 Values = Mapping[str, Any]
-
-
-class Question(TypedDict):
-    """An example of the dataset; `metadata` has the `id` by which it is found again."""
-
-    inputs: dict[str, Any]
-    outputs: dict[str, Any]
-    metadata: dict[str, Any]
+"""A question has `inputs`, `outputs` and `metadata` with the `id` by which it is found again."""
 
 
 class Experiments:
@@ -34,7 +26,7 @@ class Experiments:
     def run(
         self,
         dataset: str,
-        questions: Sequence[Question],
+        questions: Sequence[Values],
         *,
         ask: Callable[[str], dict[str, Any]],
         score: Callable[[str], Mapping[str, float]],
@@ -89,7 +81,7 @@ class Experiments:
             raise failures[0]
         return results.experiment_name
 
-    def _examples(self, dataset: Dataset, questions: Sequence[Question]) -> list[Example]:
+    def _examples(self, dataset: Dataset, questions: Sequence[Values]) -> list[Example]:
         """Bring the dataset in line with the questions, and return their examples; others in it are left alone."""
         wanted = {
             uuid5(NAMESPACE_URL, f"{dataset.id}/{question['metadata']['id']}"): question for question in questions
@@ -109,7 +101,7 @@ class Experiments:
         return [known[key] for key in wanted]
 
 
-def _differs(held: Example, wanted: Question) -> bool:
+def _differs(held: Example, wanted: Values) -> bool:
     known = held.metadata or {}  # LangSmith adds entries of its own.
     metadata = {name: known.get(name) for name in wanted["metadata"]}
     return (held.inputs, held.outputs, metadata) != (wanted["inputs"], wanted["outputs"], wanted["metadata"])

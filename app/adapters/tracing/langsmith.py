@@ -6,7 +6,7 @@ until the backend has taken them. This one delivers the runs of a call once, whe
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from langchain_core.documents import Document
@@ -26,14 +26,6 @@ RETRIED = (429, 500, 502, 503, 504)
 SCORE = "user_score"  # The key of the feedback.
 _LEFT_OUT = {"child_runs", "parent_run", "ls_client", "inputs", "outputs", "serialized"}
 _PLACE = (*PLACE, "title", "score", "rank")
-
-
-class Score(NamedTuple):
-    """A user's score of the answer that has the trace."""
-
-    trace_id: UUID
-    score: float
-    comment: str | None
 
 
 class CallTracer(LangChainTracer):
@@ -134,11 +126,10 @@ class LangSmith:
         if self._failure is not None:
             raise self._failure
 
-    def send_scores(self, scores: list[Score]) -> None:
-        """Send scores as feedback, a request for each. Raise Exception if one did not arrive."""
-        for trace_id, score, comment in scores:
-            feedback: dict[str, Any] = {"trace_id": trace_id, "score": score, "comment": comment}
-            self.client.create_feedback(key=SCORE, session_id=self._project_id, stop_after_attempt=3, **feedback)
+    def send_scores(self, scores: list[dict[str, Any]]) -> None:
+        """Send users' scores as feedback, a request for each. Raise Exception if one did not arrive."""
+        for score in scores:
+            self.client.create_feedback(key=SCORE, session_id=self._project_id, stop_after_attempt=3, **score)
 
     @cached_property
     def _project_id(self) -> UUID:

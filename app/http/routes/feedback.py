@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from app.adapters.sessions.identity import Identity, Scope
-from app.adapters.tracing.langsmith import Score
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses
 from app.http.policy import Policy
@@ -60,7 +59,7 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
         payload = {name: value for name, value in (payload | {"userId": identity.user_id}).items() if value is not None}
         services.index.outbox.publish("FeedbackReceived", payload, correlation_id=correlation_id)
     if services.tracing.scores:
-        services.tracing.scores.put(Score(body.trace_id, body.score, body.comment))
+        services.tracing.scores.put(body.model_dump())
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
     return FeedbackAccepted(kept=is_logged)
 
