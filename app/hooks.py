@@ -44,9 +44,8 @@ def names(kind: str) -> list[str]:
 def load(kind: str, name: str) -> Any:
     """Import a part.
 
-    Raises:
-        LeftOutError: the folder of its wing is not part of this installation.
-        ConfigurationError: nobody offers it, or a package that it needs is not installed.
+    Raise LeftOutError if the folder of its wing is not part of this installation; ConfigurationError if nobody offers
+    it, or a package that it needs is not installed.
     """
     if name not in _parts(kind):
         msg = f"no installed package offers {name!r} among the {kind}; there are {', '.join(names(kind))}"
@@ -64,8 +63,7 @@ def _loaded(part: EntryPoint) -> Any:
 def each(kind: str) -> Iterator[Any]:
     """Import every part of a kind but those of wings that were left out.
 
-    Raises:
-        ConfigurationError: a package that one needs is not installed.
+    Raise ConfigurationError if a package that one needs is not installed.
     """
     for name in names(kind):
         with suppress(LeftOutError):
@@ -75,9 +73,8 @@ def each(kind: str) -> Iterator[Any]:
 def wing(place: str) -> Any:
     """Import what a wing has for the rest of this program, like `events.plugin:outbox`.
 
-    Raises:
-        LeftOutError: the folder of the wing is not part of this installation.
-        ConfigurationError: a package that it needs is not installed.
+    Raise LeftOutError if the folder of the wing is not part of this installation; ConfigurationError if a package that
+    it needs is not installed.
     """
     return own(f"wings.{place}", place.partition(".")[0])
 
@@ -90,8 +87,7 @@ def own(place: str, name: str) -> Any:
 def wings(*places: str) -> Iterator[Any]:
     """Import these parts of wings, but those of wings that were left out.
 
-    Raises:
-        ConfigurationError: a package that one needs is not installed.
+    Raise ConfigurationError if a package that one needs is not installed.
     """
     for place in places:
         with suppress(LeftOutError):
@@ -102,8 +98,7 @@ def wings(*places: str) -> Iterator[Any]:
 def from_extra(name: str, needed_for: str) -> Iterator[None]:
     """Import packages of an extra in the body.
 
-    Raises:
-        ConfigurationError: one is not installed; the message names what needs it, and the extra.
+    Raise ConfigurationError if one is not installed; the message names what needs it, and the extra.
     """
     try:
         yield

@@ -65,9 +65,7 @@ class Outbox(Protocol):
     def check(self) -> str:
         """Read once what keeps the events, and say where they wait.
 
-        Raises:
-            ConfigurationError: it cannot be used.
-            VectorStoreError: it does not answer now.
+        Raise ConfigurationError if it cannot be used; VectorStoreError if it does not answer now.
         """
 
     async def ping(self, *, timeout_s: float) -> None:
@@ -113,9 +111,7 @@ class AnswerLog(Observer, Protocol):
     ) -> bool:
         """Put the asker's score to an answer; return whether the answer was kept.
 
-        Raises:
-            VectorStoreError: it cannot be written.
-            NotTheAskerError: somebody else asked.
+        Raise VectorStoreError if it cannot be written; NotTheAskerError if somebody else asked.
         """
 
     def uses(self) -> Mapping[str, int]:

@@ -140,9 +140,7 @@ def _measured(
 ) -> list["Metric"]:
     """Ask the questions, print the metrics and return them; then fit, certify and report as is wanted.
 
-    Raises:
-        ConfigurationError: an option needs other settings.
-        WaypointError: every question failed.
+    Raise ConfigurationError if an option needs other settings; WaypointError if every question failed.
     """
     from app.wiring.observability import experiments_of
     from evals.metrics import SAMPLES
@@ -249,9 +247,7 @@ def _rows(
 def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | None) -> None:
     """Measure the safety checks on labelled files, and print the figures.
 
-    Raises:
-        ConfigurationError: no file is given.
-        WaypointError: a file cannot be read.
+    Raise ConfigurationError if no file is given; WaypointError if a file cannot be read.
     """
     from app import hooks
     from app.wiring.chain import THRESHOLDS
@@ -275,8 +271,7 @@ def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | 
 def _certify_high(services: "Service", cases: Sequence["Case"], rows: Sequence["Row"]) -> None:
     """Certify the threshold of the high level on the answers given, print it, and keep it.
 
-    Raises:
-        WaypointError: no threshold can be certified; the message says how many questions are needed.
+    Raise WaypointError if no threshold can be certified; the message says how many questions are needed.
     """
     from evals.certify import CONFIDENCE, WRONG_AT_MOST, certified_text, certify, shortfall, upper_bound
     from evals.metrics import judgements

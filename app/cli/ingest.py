@@ -192,8 +192,7 @@ def read_settings(paths: Sequence[str] = ()) -> Settings:
 def service_to_ask(settings: Settings | None = None, *, serving: bool = False, logs_answers: bool = False) -> "Service":
     """Return the service over the index that is asked; that of the sample corpus is filled first.
 
-    Raises:
-        VectorStoreError: the index is empty; a service starts all the same, because documents may be added to it.
+    Raise VectorStoreError if the index is empty; a service starts all the same, because documents may be added to it.
     """
     from app.wiring import open_service, sample_corpus
     from app.wiring.sample import SAMPLE_INDEX, ingest_command

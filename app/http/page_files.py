@@ -35,10 +35,8 @@ class ExampleQuestions:
     """Examples from a file, or the sample corpus's own: those that can be answered now.
 
     `present` returns which of the documents with these ids an audience may see; `english_only` says that questions in
-    other languages cannot be answered.
-
-    Raises:
-        ConfigurationError: the file is not readable as `language: [question, ...]`.
+    other languages cannot be answered. Raise ConfigurationError if the file is not readable as `language: [question,
+    ...]`.
     """
 
     def __init__(
@@ -75,8 +73,7 @@ class Team(TypedDict):
 class Teams:
     """Teams from a file, or those of the sample corpus while the index holds nothing else.
 
-    Raises:
-        ConfigurationError: the file is not readable as `category: {name, contact}`.
+    Raise ConfigurationError if the file is not readable as `category: {name, contact}`.
     """
 
     def __init__(self, file: Path | None, holds_own_documents: Callable[[], bool]) -> None:
@@ -100,8 +97,7 @@ class Owner(TypedDict):
 def owner_of(folder: Path | None) -> Owner:
     """Return the name and the greeting of `page.yaml`; empty where there is none.
 
-    Raises:
-        ConfigurationError: the file is not readable as `name: ...`, `greeting: ...`.
+    Raise ConfigurationError if the file is not readable as `name: ...`, `greeting: ...`.
     """
     file = file_in(folder, OWNER)
     owner: Owner = _read(OWNER, file) if file else Owner()

@@ -44,8 +44,7 @@ log = get_logger(__name__)
 def check_workers(settings: Settings, workers: int) -> None:
     """Reject several processes on a store that only one process may open.
 
-    Raises:
-        ConfigurationError: the store is a folder of Chroma's.
+    Raise ConfigurationError if the store is a folder of Chroma's.
     """
     if workers > 1 and settings.store.kind == "chroma" and settings.chroma.host is None:
         msg = (
@@ -61,10 +60,8 @@ def serve(
 ) -> None:
     """Serve until a signal comes and the service is drained; a second signal stops it at once.
 
-    `on_started` is called when everything is loaded and the first process listens.
-
-    Raises:
-        WaypointError: nothing can listen there, or the application did not start.
+    `on_started` is called when everything is loaded and the first process listens. Raise WaypointError if nothing can
+    listen there, or the application did not start.
     """
     settings = services.settings
     config = uvicorn.Config(

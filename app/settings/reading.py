@@ -25,9 +25,8 @@ class SettingsError(ConfigurationError):
 def load_settings(**variables: Any) -> Settings:
     """Read the settings from the environment and `.env`; `variables`, in lower case, win.
 
-    Raises:
-        SettingsError: a value is invalid, some do not fit together, or `.env` cannot be read.
-        TypeError: there is no such variable.
+    Raise SettingsError if a value is invalid, some do not fit together, or `.env` cannot be read; TypeError if there is
+    no such variable.
     """
     env_file = variables.pop("_env_file", ".env")
     given: dict[str, dict[str, Any]] = {name: {} for name in groups()}

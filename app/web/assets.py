@@ -95,9 +95,8 @@ _BLANK = re.compile(r"^[ \t]+|^[ \t]*\n", re.M)
 def join_modules(sources: Mapping[str, str]) -> str:
     """Return one module that does what all of them do; `sources` has the text of each by its name in one folder.
 
-    Raises:
-        ValueError: a module imports or exports in a form that is not known here.
-        graphlib.CycleError: modules import each other.
+    Raise ValueError if a module imports or exports in a form that is not known here; graphlib.CycleError if modules
+    import each other.
     """
     order: TopologicalSorter[str] = TopologicalSorter()
     for name, source in sources.items():

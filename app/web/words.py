@@ -24,11 +24,7 @@ def names() -> dict[str, str]:
 
 
 def text(words: Mapping[str, str], key: str, **values: object) -> str:
-    """Return a text with `{name}` replaced by the values.
-
-    Raises:
-        KeyError: no such text exists.
-    """
+    """Return a text with `{name}` replaced by the values. Raise KeyError if no such text exists."""
     found = words[key]
     for name, value in values.items():
         found = found.replace(f"{{{name}}}", str(value))

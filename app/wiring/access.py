@@ -99,8 +99,7 @@ class Access:
 def require_authentication(settings: Settings, host: str) -> None:
     """Reject an address that other machines can reach without authentication.
 
-    Raises:
-        ConfigurationError: AUTH_MODE=none, and `host` is not loopback.
+    Raise ConfigurationError if AUTH_MODE=none, and `host` is not loopback.
     """
     if not settings.open_to_others and not is_loopback(host):
         msg = (

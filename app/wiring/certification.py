@@ -54,9 +54,7 @@ class Certification:
     def certificate(self) -> HighCertificate | None:
         """Return the certificate; None where there is none.
 
-        Raises:
-            ConfigurationError: it is not understood.
-            VectorStoreError: the ledger cannot be read.
+        Raise ConfigurationError if it is not understood; VectorStoreError if the ledger cannot be read.
         """
         kept = ledger_of(self.settings).fact(FACT)
         try:
@@ -73,8 +71,7 @@ class Certification:
     def keep(self, **values: Any) -> None:
         """Keep a certificate of the index, prompts and settings as they are now.
 
-        Raises:
-            VectorStoreError: the ledger cannot be written.
+        Raise VectorStoreError if the ledger cannot be written.
         """
         date = datetime.now(UTC).isoformat(timespec="seconds")
         made = HighCertificate(date=date, made_by={"index": str(self.index_version()), **self._made_by}, **values)
@@ -94,8 +91,7 @@ class Certification:
     def status(self) -> str:
         """Return what is certified, in words.
 
-        Raises:
-            ConfigurationError: nothing is certified, or something has changed since.
+        Raise ConfigurationError if nothing is certified, or something has changed since.
         """
         kept = self.certificate
         if kept is None or (changed := self.changed()):

@@ -106,8 +106,7 @@ def confidence_strategy(
 ) -> confidence.ConfidenceStrategy:
     """Return the confidence strategy; `held` may hold it to a certificate.
 
-    Raises:
-        ConfigurationError: CONFIDENCE_MODEL cannot be read.
+    Raise ConfigurationError if CONFIDENCE_MODEL cannot be read.
     """
     if not settings.confidence.enabled:
         return confidence.without_confidence
@@ -215,10 +214,8 @@ class Answerer:
         """Return the reformulation that ENABLE_QUERY_REFORMULATION names; it always uses LLM_MODEL.
 
         Where the documents are elsewhere, no question is taken for one in another language, and the form alone says
-        what a short question leans on.
-
-        Raises:
-            ConfigurationError: condense.txt or translate.txt in PROMPTS_PATH is invalid.
+        what a short question leans on. Raise ConfigurationError if condense.txt or translate.txt in PROMPTS_PATH is
+        invalid.
         """
         settings, clock, index = self.settings, self.index.clock, None if self.remote else self.index.current
         if settings.retrieval.reformulation == "off":
@@ -250,12 +247,9 @@ class Answerer:
     ) -> list[Passage]:
         """Return the nearest passages that the config's audience may see, best first, without a threshold.
 
-        Personal data is removed from the query, as for an answer.
-
-        Raises:
-            QuestionError: the query is empty, too long, or no text; or the filters cannot be read, or name no field.
-            RetrievalError: the documents cannot be searched.
-            DeadlineError: it took longer than LLM_TIMEOUT_S and 30 seconds.
+        Personal data is removed from the query, as for an answer. Raise QuestionError if the query is empty, too long,
+        or no text; or the filters cannot be read, or name no field; RetrievalError if the documents cannot be searched;
+        DeadlineError if it took longer than LLM_TIMEOUT_S and 30 seconds.
         """
         settings, clock = self.settings, self.index.clock
         question = Searching(question=safe_text(settings, check_question(query)), top_k=top_k, threshold=0.0)
@@ -281,9 +275,7 @@ class Answerer:
 
         `passage_characters` are the most of a passage in the prompt, and `temperature` replaces LLM_TEMPERATURE. Where
         `markers_suffice`, a citation needs no words of its source. A certificate is made of the `certified` chain.
-
-        Raises:
-            ConfigurationError: a prompt in PROMPTS_PATH is invalid.
+        Raise ConfigurationError if a prompt in PROMPTS_PATH is invalid.
         """
         settings, index, tokens = self.settings, self.index, self.index.tokens
         text = partial(prompts.load, folder=settings.prompt.folder)

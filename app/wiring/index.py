@@ -89,9 +89,8 @@ class Index:
     def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
         """Update the index from files and addresses; the `options` are those of `Ingestion.run`.
 
-        Raises:
-            IngestionError: a path or address cannot be read.
-            VectorStoreError, ConfigurationError: the store cannot be written, or was made with another model.
+        Raise IngestionError if a path or address cannot be read; VectorStoreError or ConfigurationError if the store
+        cannot be written, or was made with another model.
         """
         return self.ingestion.run(paths, **options)
 

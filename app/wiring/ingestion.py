@@ -52,9 +52,8 @@ class EngineChoice:
 def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) -> Engine:
     """Return the engine; `embeddings` are those of this process.
 
-    Raises:
-        ConfigurationError: nobody offers it, its extra is not installed, or the settings do not suit it.
-        IngestionError: its cluster cannot be reached.
+    Raise ConfigurationError if nobody offers it, its extra is not installed, or the settings do not suit it;
+    IngestionError if its cluster cannot be reached.
     """
     scanner = scanner_of(settings)
     suspicious = partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None
@@ -145,8 +144,7 @@ def is_address(given: Path | str) -> bool:
 def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress | None") -> tuple[list[Path], Mirrored]:
     """Return the paths, for each address the folder with updated copies of its documents, and a report on the copies.
 
-    Raises:
-        IngestionError: an address cannot be read, or another process fetches it.
+    Raise IngestionError if an address cannot be read, or another process fetches it.
     """
     paths, every = list[Path](), Mirrored()
     for one in given:
@@ -183,8 +181,7 @@ def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tup
 def _checked(address: str) -> tuple[str, str]:
     """Return the scheme, and the address for messages.
 
-    Raises:
-        IngestionError: it contains a user name or a key, or its scheme is unknown.
+    Raise IngestionError if it contains a user name or a key, or its scheme is unknown.
     """
     parts, schemes, msg = urlsplit(address), hooks.names("sources"), ""
     if parts.scheme not in schemes:

@@ -13,8 +13,7 @@ MOST_OPEN = 16  # Of ledgers that one process uses.
 def ledger_of(settings: Settings) -> Database:
     """Return the database of the settings' collection, one for all who ask in this process.
 
-    Raises:
-        ConfigurationError: DATABASE_URL is no address, or its driver is not installed.
+    Raise ConfigurationError if DATABASE_URL is no address, or its driver is not installed.
     """
     url = settings.database.url
     file = ledger_file(settings)

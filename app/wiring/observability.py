@@ -100,8 +100,7 @@ def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
 def experiments_of(settings: Settings) -> "Experiments":
     """Return the LangSmith client that stores a question set as a dataset and a run as an experiment.
 
-    Raises:
-        ConfigurationError: LANGSMITH_API_KEY is not set, or the settings hide inputs or outputs.
+    Raise ConfigurationError if LANGSMITH_API_KEY is not set, or the settings hide inputs or outputs.
     """
     from app.adapters.tracing.experiments import Experiments
 
@@ -117,8 +116,7 @@ def experiments_of(settings: Settings) -> "Experiments":
 def check_outbox(outbox: Outbox) -> None:
     """Check the store of waiting events; an unreachable database is only a warning, because it may come back.
 
-    Raises:
-        ConfigurationError: the tables do not fit this program.
+    Raise ConfigurationError if the tables do not fit this program.
     """
     try:
         outbox.check()
@@ -239,9 +237,8 @@ def service_checks(
 async def ping_redis(url: str, *, timeout_s: float) -> None:
     """Send a PING over a connection of its own.
 
-    Raises:
-        ConfigurationError: the package redis is not installed.
-        redis.exceptions.RedisError: nothing answers there, or it refuses.
+    Raise ConfigurationError if the package redis is not installed; redis.exceptions.RedisError if nothing answers
+    there, or it refuses.
     """
     with hooks.from_extra("redis", "REDIS_URL"):
         from redis.asyncio import Redis

@@ -47,9 +47,7 @@ def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
 def open_retriever(settings: Settings | None = None) -> ChunkRetriever:
     """Return the configured retriever; its documents have an id and, in their metadata, score, title, section, page.
 
-    Raises:
-        SettingsError: a setting is invalid.
-        WaypointError: the index cannot be opened.
+    Raise SettingsError if a setting is invalid; WaypointError if the index cannot be opened.
     """
     service = _opened() if settings is None else open_service(settings, serving=False)
     return service.answerer.retriever
@@ -60,9 +58,7 @@ def process_query(
 ) -> Answer:
     """Return the answer of `open_chain()`; `fields` are further ones of a Question, such as `top_k` or `filters`.
 
-    Raises:
-        ConfigurationError: a question has no such field.
-        WaypointError: it cannot be answered.
+    Raise ConfigurationError if a question has no such field; WaypointError if it cannot be answered.
     """
     check_fields(fields, Question.__annotations__, "a question")
     asked: Any = {"question": question, "history": list(history)} | fields
@@ -72,12 +68,9 @@ def process_query(
 def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: Any) -> list[Passage]:
     """Return the passages nearest to a question, best first, by the settings of `open_chain()`.
 
-    `fields` are `top_k`, `threshold` and `filters`. Personal data is removed before the search, as for an answer.
-
-    Raises:
-        ConfigurationError: a search has no such field.
-        QuestionError: the question is empty, too long, or no text.
-        RetrievalError: the documents cannot be searched.
+    `fields` are `top_k`, `threshold` and `filters`. Personal data is removed before the search, as for an answer. Raise
+    ConfigurationError if a search has no such field; QuestionError if the question is empty, too long, or no text;
+    RetrievalError if the documents cannot be searched.
     """
     check_fields(fields, ASKED, "a search")
     service = _opened()

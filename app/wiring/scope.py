@@ -30,10 +30,8 @@ def scope_gate(
 ) -> Runnable[Searching, Redirect | None] | None:
     """Return the scope gate; None if it is off.
 
-    It uses SCOPE_FILE, or else the scope files of the folders in the index.
-
-    Raises:
-        ConfigurationError: SCOPE_FILE is not readable or invalid.
+    It uses SCOPE_FILE, or else the scope files of the folders in the index. Raise ConfigurationError if SCOPE_FILE is
+    not readable or invalid.
     """
     from app.adapters.embeddings.cached import DiskCachedEmbeddings
 

@@ -97,11 +97,9 @@ def parser(settings: Settings) -> "IsolatedParser":
 def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "Progress") -> int:
     """Copy the index of `source` to the ledger of `target`, and return the number of its passages.
 
-    Readers of the target see its old content until the copy is complete.
-
-    Raises:
-        ConfigurationError: both have one ledger, or the target holds passages and `replace` is false.
-        VectorStoreError: a ledger cannot be read or written, or an ingestion is running.
+    Readers of the target see its old content until the copy is complete. Raise ConfigurationError if both have one
+    ledger, or the target holds passages and `replace` is false; VectorStoreError if a ledger cannot be read or written,
+    or an ingestion is running.
     """
     from langchain_core.embeddings import DeterministicFakeEmbedding
 

@@ -74,9 +74,8 @@ def bring_over(settings: Settings) -> list[str]:
 def bring_index_over(settings: Settings, index: PassageIndex) -> str | None:
     """Bring an index of an earlier form into an empty ledger, under the lock of an ingestion; return what was done.
 
-    Raises:
-        ConfigurationError: it is of an older form still, or was made with another embedding model.
-        VectorStoreError: it cannot be read, or not all of it has arrived; the ledger is empty then.
+    Raise ConfigurationError if it is of an older form still, or was made with another embedding model; VectorStoreError
+    if it cannot be read, or not all of it has arrived; the ledger is empty then.
     """
     if index.version() is not None:
         return None

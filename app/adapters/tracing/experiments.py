@@ -34,11 +34,9 @@ class Experiments:
     ) -> str:
         """Ask every question as a run of a new experiment over the dataset, and return the experiment's name.
 
-        The dataset is made where there is none; what changed in the questions is changed in it. `ask` takes the id of
-        a question and returns what the run has for outputs, `score` takes one and returns the feedback of its run.
-
-        Raises:
-            WaypointError: LangSmith cannot be reached or refuses; `ask` failed.
+        The dataset is made where there is none; what changed in the questions is changed in it. `ask` takes the id of a
+        question and returns what the run has for outputs, `score` takes one and returns the feedback of its run. Raise
+        WaypointError if LangSmith cannot be reached or refuses, or `ask` failed.
         """
         failures: list[Exception] = []
 

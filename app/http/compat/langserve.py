@@ -35,8 +35,7 @@ def handler(chain: Runnable[Any, Any], question: type[BaseModel], path: str) -> 
 async def playground_file(served: APIHandler, path: str, request: Request, *, run_path: str) -> Response:
     """Return a file of the playground, which asks `run_path` in place of the deprecated `stream_log`.
 
-    Raises:
-        OSError, ValueError: the path is a folder, or cannot be a file's name.
+    Raise OSError or ValueError if the path is a folder, or cannot be a file's name.
     """
     file = await served.playground(path, request)
     content = bytes(file.body).replace(_STREAM_LOG, f'"{run_path}"'.encode())

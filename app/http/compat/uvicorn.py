@@ -60,8 +60,7 @@ class BoundedConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Stop the clock: the head is complete.
 
-        Raises:
-            ValueError: HTTP/1.1 asks for one Host (RFC 9112, 3.2); the parser makes it a 400.
+        Raise ValueError if HTTP/1.1 does not name one Host (RFC 9112, 3.2); the parser makes it a 400.
         """
         self._in_head = False
         self._stop("head")

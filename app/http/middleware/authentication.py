@@ -36,8 +36,7 @@ class Callers:
     async def identify(self, access: Access, method: str, headers: Headers) -> Identity | None:
         """Return who calls a route of this access; None where it needs nobody.
 
-        Raises:
-            RequestRefusedError: the caller is not let in.
+        Raise RequestRefusedError if the caller is not let in.
         """
         match access:
             case "open":
@@ -81,9 +80,8 @@ class Callers:
 async def caller_with(authenticator: Authenticator, token: str) -> Identity:
     """Return the caller behind a token.
 
-    Raises:
-        RequestRefusedError: the token is malformed, unknown or expired.
-        IdentityStoreError: the session store is unavailable.
+    Raise RequestRefusedError if the token is malformed, unknown or expired; IdentityStoreError if the session store is
+    unavailable.
     """
     if not _TOKEN.fullmatch(token):
         raise _unauthorized(MALFORMED)
@@ -97,8 +95,7 @@ async def caller_with(authenticator: Authenticator, token: str) -> Identity:
 def require_same_origin(headers: Headers) -> None:
     """Refuse requests that another page sends with this page's cookie (CSRF).
 
-    Raises:
-        RequestRefusedError: no browser says that a page of this service sends the request.
+    Raise RequestRefusedError if no browser says that a page of this service sends the request.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
     scheme, _, host = origin.partition("://")
@@ -111,8 +108,7 @@ def require_same_origin(headers: Headers) -> None:
 def token_of(headers: Headers, *, key: bool) -> str | None:
     """Return the token of `Authorization: Bearer`, or of `X-API-Key` if the token is a `key`; None without either.
 
-    Raises:
-        RequestRefusedError: it is malformed.
+    Raise RequestRefusedError if it is malformed.
     """
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if not scheme:

@@ -31,9 +31,8 @@ class Bodies:
     async def read(self, headers: Headers, receive: Receive, max_bytes: int) -> bytes:
         """Return the body.
 
-        Raises:
-            RequestRefusedError: it is too large, or does not arrive.
-            ClientDisconnect: the client left before its end.
+        Raise RequestRefusedError if it is too large, or does not arrive; ClientDisconnect if the client left before its
+        end.
         """
         if _declared_length(headers) > DISCARD_BYTES:
             raise _too_large(max_bytes)
@@ -53,8 +52,7 @@ class Bodies:
     async def streamed(self, headers: Headers, receive: Receive) -> Receive:
         """Return a channel that raises an error when the body is too large or stops arriving.
 
-        Raises:
-            RequestRefusedError: the client says that it is too large.
+        Raise RequestRefusedError if the client says that it is too large.
         """
         if _declared_length(headers) > self.streamed_bytes:
             await self._refuse_streamed(receive)
@@ -115,8 +113,7 @@ def _declared_length(headers: Headers) -> int:
 def parse_json(body: bytes) -> Any:
     """Return the JSON value of a body, checked so that every response that repeats it can be encoded.
 
-    Raises:
-        RequestRefusedError: it is not UTF-8 JSON, contains NaN or an unpaired surrogate, or is nested too deeply.
+    Raise RequestRefusedError if it is not UTF-8 JSON, contains NaN or an unpaired surrogate, or is nested too deeply.
     """
     try:
         value = json.loads(body.decode("utf-8-sig"))  # From bytes, json would accept UTF-16 and UTF-32 as well.

@@ -18,10 +18,7 @@ def check_origin(headers: Headers, allowed: Collection[str], *, reads: bool) -> 
     A browser runs foreign pages on this machine, which can post to loopback. Browsers send the page's origin; programs
     send none and are not checked. A page whose name resolves to this machine (DNS rebinding) reads without an origin,
     so requests under a foreign host name are refused too, if they read what not everybody may read. In `allowed`, `*`
-    stands for all origins.
-
-    Raises:
-        RequestRefusedError: the page may not ask.
+    stands for all origins. Raise RequestRefusedError if the page may not ask.
     """
 
     def is_allowed(origin: str) -> bool:

@@ -36,11 +36,7 @@ class Places:
 
     @asynccontextmanager
     async def taken(self, count: int) -> AsyncIterator[None]:
-        """Take so many places while the body runs.
-
-        Raises:
-            RequestRefusedError: there was none in time.
-        """
+        """Take so many places while the body runs. Raise RequestRefusedError if there was none in time."""
         async with AsyncExitStack() as places:
             if count:
                 try:
@@ -72,8 +68,7 @@ class InFlight:
     def request(self, *, awaited: bool = True) -> Iterator[None]:
         """Count a request as running while the body runs, if a drain waits for it.
 
-        Raises:
-            RequestRefusedError: the service drains.
+        Raise RequestRefusedError if the service drains.
         """
         if self.phase == "draining":
             # A client on a kept connection has to open a new one, which leads to another process.
@@ -123,8 +118,7 @@ class RateLimit:
     async def check(self, caller: str, questions: int, pages: str | None) -> dict[str, str]:
         """Count a caller's questions, or one page of these; return the headers that say what is left until when.
 
-        Raises:
-            RequestRefusedError: it is too many.
+        Raise RequestRefusedError if it is too many.
         """
         # A page is shown by two requests: one for its picture, one for the places of the words.
         key, count = (f"{pages} of pages, {caller}", 1) if pages else (caller, questions)

@@ -131,8 +131,7 @@ async def query(request: Request, body: QueryBody) -> Any:
 async def asked(request: Request, body: QueryBody) -> Answer:
     """Return the chain's answer.
 
-    Raises:
-        QuestionError: the question is empty or too long, or its filters cannot be read or name no field.
+    Raise QuestionError if the question is empty or too long, or its filters cannot be read or name no field.
     """
     options = {name: value for name, value in body if name != "query"}
     question = question_with(check_question(body.query, QUERY_MAX_CHARACTERS), **options)

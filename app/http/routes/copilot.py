@@ -194,8 +194,7 @@ def inputs_in(body: Any) -> int:
 async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: list[RunnableConfig]) -> list[Any]:
     """Return an answer or an error for each input.
 
-    Raises:
-        Exception: the first input's error, if none can be answered.
+    Raise the first input's error if none can be answered.
     """
     invalid: dict[int, Any] = {}
     for n, error in enumerate(inputs):

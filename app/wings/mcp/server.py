@@ -192,8 +192,7 @@ class DocumentServer(FastMCP[Any]):
     async def _read(self, function: Callable[[Library, RunnableConfig, Any], Value], wanted: Any) -> Value:
         """Return what a function that reads the index returns, in a thread of its own.
 
-        Raises:
-            McpError: it cannot be read, or the function says so.
+        Raise McpError if it cannot be read, or the function says so.
         """
         config = self._config_of(self.get_context().request_context.request)
         try:
@@ -236,8 +235,7 @@ async def run_stdio(services: Service) -> None:
 def listed(library: Library, config: RunnableConfig, cursor: str | None) -> types.ListResourcesResult:
     """Return a page of the documents that the caller may see; the cursor is the number of those before it.
 
-    Raises:
-        McpError: the cursor is none of ours.
+    Raise McpError if the cursor is none of ours.
     """
     if not _CURSOR.fullmatch(cursor or "0"):
         raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="This cursor is not known; list anew."))
@@ -264,8 +262,7 @@ def listed(library: Library, config: RunnableConfig, cursor: str | None) -> type
 def text_of(library: Library, config: RunnableConfig, address: str) -> str:
     """Return the text of a document, page by page where it has pages.
 
-    Raises:
-        McpError: there is no such document, or the caller may not see it.
+    Raise McpError if there is no such document, or the caller may not see it.
     """
     doc_id = unquote(address.removeprefix(DOCUMENTS))
     with called_by(audience_in(config)):

@@ -119,8 +119,7 @@ class ResponseBody(BaseModel):
     def messages(self) -> list[Message]:
         """Return the messages of the input; other items, such as reasoning and calls of tools, are left out.
 
-        Raises:
-            RequestRefusedError: there is none, or one holds more than text.
+        Raise RequestRefusedError if there is none, or one holds more than text.
         """
         if isinstance(self.input, str):
             return [Message(role="user", content=self.input)]
@@ -148,9 +147,8 @@ def _refuse(param: str, message: str) -> NoReturn:
 def question_of(messages: Sequence[Message], metadata: Mapping[str, Any] | None = None) -> Question:
     """Return the last message as the question, with the turns before it that fit into a history, and its filters.
 
-    Raises:
-        QuestionError: the question is empty or too long.
-        RequestRefusedError: the last message is not the user's, or the filters are no JSON.
+    Raise QuestionError if the question is empty or too long; RequestRefusedError if the last message is not the user's,
+    or the filters are no JSON.
     """
     *before, last = messages
     if last.role != "user":
