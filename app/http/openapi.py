@@ -21,7 +21,7 @@ from chains.state import Answer
 # What the description says beyond the routes.
 _API = json.loads((Path(__file__).parent / "api.json").read_text(encoding="utf-8"))
 TAGS: list[dict[str, str]] = _API["tags"]
-STREAM: dict[str, Any] = _API["stream"]
+CONTENTS: dict[str, dict[str, Any]] = _API["contents"]  # Of responses that no model describes.
 ANSWER: Answer = _API["answer"]
 # How a caller authenticates in each mode; one of the schemes is enough.
 SCHEMES: dict[str, dict[str, Any]] = _API["schemes"]

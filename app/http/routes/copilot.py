@@ -28,7 +28,7 @@ from app.http.errors import ErrorReply, logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, data_event, event, events_of
 from app.http.middleware import BATCH_MAX
 from app.http.middleware.browser_security import page_policy
-from app.http.openapi import BATCHED, INVOKED, STREAM, ErrorBody, error_responses, ok_response
+from app.http.openapi import BATCHED, CONTENTS, INVOKED, ErrorBody, error_responses, ok_response
 from app.http.policy import KILOBYTE, Policy
 from chains.documents.audience import audience_in
 from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, question_with
@@ -174,7 +174,7 @@ def copilot_router(chain: Chain, handler: APIHandler, question: Any) -> APIRoute
         return cast("dict[str, Any]", await handler.output_schema(request))
 
     answered, answers = _ERRORS | ok_response(INVOKED), _ERRORS | ok_response(BATCHED, "The answers")
-    streamed: dict[str, Any] = {"response_class": Response, "responses": _ERRORS | {200: STREAM}}
+    streamed: dict[str, Any] = {"response_class": Response, "responses": _ERRORS | {200: CONTENTS["stream"]}}
     add_route(router, invoke, Call[question], response_model=Called, responses=answered)
     add_route(router, batch, Batch[question], response_model=BatchCalled, responses=answers)
     add_route(router, stream, Call[question], **streamed)
@@ -192,10 +192,7 @@ def inputs_in(body: Any) -> int:
 
 
 async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: list[RunnableConfig]) -> list[Any]:
-    """Return an answer or an error for each input.
-
-    Raise the first input's error if none can be answered.
-    """
+    """Return an answer or an error for each input. Raise the first input's error if none can be answered."""
     invalid: dict[int, Any] = {}
     for n, error in enumerate(inputs):
         if isinstance(error, ValidationError):

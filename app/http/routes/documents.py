@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 from app.adapters.documents.pages import PagesBusyError
 from app.adapters.sessions.identity import Identity, Scope
 from app.http.errors import RequestRefusedError
-from app.http.openapi import error_responses
+from app.http.openapi import CONTENTS, error_responses
 from app.http.policy import Policy
 from app.http.questions import identity_of
 from app.http.routes.page import language_of
@@ -283,13 +283,7 @@ class PageOfDocument(BaseModel):
 @router.get(
     "/documents/{doc_id}/pages/{page}.png",
     response_class=Response,
-    responses=_PAGE_ERRORS
-    | {
-        200: {
-            "description": "The page",
-            "content": {"image/png": {"example": "a picture", "schema": {"type": "string"}}},
-        }
-    },
+    responses=_PAGE_ERRORS | {200: CONTENTS["picture"]},
 )
 @Policy(pages="pictures")
 async def page_picture(
