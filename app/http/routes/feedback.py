@@ -7,13 +7,12 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from app.adapters.sessions.identity import Identity, Scope
+from app.adapters.sessions.identity import Scope
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses
 from app.http.policy import Policy
 from app.http.questions import identity_of
 from app.ports import NotTheAskerError
-from app.wiring import Service
 from app.wiring.chain import safe_text
 from chains.errors import VectorStoreError
 from chains.logs import get_logger
@@ -52,7 +51,18 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""
     services, identity = request.app.state.services, identity_of(request)
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
-    is_logged = await _keep(services, body, identity)
+    kept = False
+    if services.answer_log is not None:  # If that fails, the feedback is accepted only where another receiver takes it.
+        caller = {"user_id": identity.user_id, "audience": identity.audience}
+        rate, others = services.answer_log.rate, services.index.outbox or services.tracing.scores
+        try:
+            kept = await run_in_threadpool(rate, str(body.trace_id), body.score, body.comment, **caller)
+        except NotTheAskerError:
+            raise RequestRefusedError(403, OTHERS) from None
+        except VectorStoreError as error:
+            log.error("feedback_not_kept", error=str(error))
+            if not others:
+                raise RequestRefusedError(503, NOT_KEPT) from None
     if services.index.outbox:
         correlation_id = getattr(request.state, "request_id", None) or str(uuid4())
         payload = {"traceId": str(body.trace_id), "score": body.score, "comment": body.comment}
@@ -61,26 +71,4 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     if services.tracing.scores:
         services.tracing.scores.put(body.model_dump())
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
-    return FeedbackAccepted(kept=is_logged)
-
-
-async def _keep(services: Service, body: FeedbackBody, caller: Identity) -> bool:
-    """Store it with its answer, and return whether it is; if that fails, accept it only if another receiver does."""
-    if services.answer_log is None:
-        return False
-    try:
-        return await run_in_threadpool(
-            services.answer_log.rate,
-            str(body.trace_id),
-            body.score,
-            body.comment,
-            user_id=caller.user_id,
-            audience=caller.audience,
-        )
-    except NotTheAskerError:
-        raise RequestRefusedError(403, OTHERS) from None
-    except VectorStoreError as error:
-        log.error("feedback_not_kept", error=str(error))
-        if not (services.index.outbox or services.tracing.scores):
-            raise RequestRefusedError(503, NOT_KEPT) from None
-        return False
+    return FeedbackAccepted(kept=kept)
