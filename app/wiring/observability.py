@@ -70,14 +70,15 @@ def tracing_of(settings: Settings) -> Tracing:
     if settings.langsmith.tracing:
         _trace_to_langsmith(tracing, settings)
     if settings.logs.otlp_endpoint:
-        from app.adapters.tracing.opentelemetry import CallSpans, Collector
+        from app.adapters.tracing.opentelemetry import EXPORT_TIMEOUT_S, CallSpans, Collector
 
-        collector = Collector(settings.logs.otlp_endpoint)
+        address = f"{settings.logs.otlp_endpoint.rstrip('/')}/v1/traces"
+        collector = Collector(address, timeout=EXPORT_TIMEOUT_S)
         spans = Export("opentelemetry", collector.send, waiting=SPANS_WAITING, batch=SPANS_A_BATCH)
         tracing.exports["opentelemetry"] = spans
         tracing.observers.append(CallSpans(spans.put))
         tracing.probes["opentelemetry"] = lambda: collector.send([])
-        tracing.connections.append(collector.close)
+        tracing.connections.append(collector.shutdown)
     if tracing.exports:
         atexit.register(tracing.close)
     return tracing

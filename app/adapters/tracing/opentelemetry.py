@@ -59,22 +59,14 @@ class CallSpans:
         root.end(ended)
 
 
-class Collector:
+class Collector(OTLPSpanExporter):
     """An OpenTelemetry collector, to which spans are sent."""
-
-    def __init__(self, endpoint: str) -> None:
-        self._exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=EXPORT_TIMEOUT_S)
 
     def send(self, spans: list[ReadableSpan]) -> None:
         """Send spans in one request. Raise ConnectionError if they did not arrive."""
-        if self._exporter.export(spans) is not SpanExportResult.SUCCESS:
+        if self.export(spans) is not SpanExportResult.SUCCESS:
             msg = "the collector did not take the spans"
             raise ConnectionError(msg)
-
-    def close(self) -> None:
-        """Close the connections, and wait for no retry."""
-        shutdown: Callable[[], None] = self._exporter.shutdown
-        shutdown()
 
 
 class _Deliver(SpanProcessor):
