@@ -160,29 +160,7 @@ def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress |
 
 
 def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
-    scheme, shown = _checked(address)
-    base = folder_beside(settings, None, "sources")
-    key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
-    ledger = ledger_of(settings)
-    try:
-        with ledger.lock(f"fetch-{key}") as ours:
-            if not ours:
-                msg = "another process is fetching it"
-                raise IngestionError(msg)
-            source, folder, name = hooks.load("sources", scheme)(settings, address, parser(settings).endings)
-            incoming = base / "incoming" / key
-            copies = mirror(source, base / "files" / folder, Copies(ledger, key), incoming=incoming, progress=progress)
-    except IngestionError as error:
-        msg = f"{shown}: {error}"
-        raise IngestionError(msg) from error
-    return base / "files" / folder / name, copies
-
-
-def _checked(address: str) -> tuple[str, str]:
-    """Return the scheme, and the address for messages.
-
-    Raise IngestionError if it contains a user name or a key, or its scheme is unknown.
-    """
+    """Fetch an address. It is stored and shown, so it has no user name and no key."""
     parts, schemes, msg = urlsplit(address), hooks.names("sources"), ""
     if parts.scheme not in schemes:
         msg = f"{parts.scheme}:// cannot be read; an address begins with {', '.join(f'{one}://' for one in schemes)}"
@@ -192,4 +170,18 @@ def _checked(address: str) -> tuple[str, str]:
         msg = f"{parts.scheme}:// needs a bucket or a host"
     if msg:
         raise IngestionError(msg)
-    return parts.scheme, f"{parts.scheme}://{parts.netloc}{parts.path}"
+    base = folder_beside(settings, None, "sources")
+    key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
+    ledger = ledger_of(settings)
+    try:
+        with ledger.lock(f"fetch-{key}") as ours:
+            if not ours:
+                msg = "another process is fetching it"
+                raise IngestionError(msg)
+            source, folder, name = hooks.load("sources", parts.scheme)(settings, address, parser(settings).endings)
+            incoming = base / "incoming" / key
+            copies = mirror(source, base / "files" / folder, Copies(ledger, key), incoming=incoming, progress=progress)
+    except IngestionError as error:
+        msg = f"{parts.scheme}://{parts.netloc}{parts.path}: {error}"
+        raise IngestionError(msg) from error
+    return base / "files" / folder / name, copies
