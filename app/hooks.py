@@ -109,17 +109,14 @@ def from_extra(name: str, needed_for: str) -> Iterator[None]:
 
 @cache
 def _parts(kind: str) -> dict[str, EntryPoint]:
-    found = sorted(_installed().select(group=f"waypoint.{kind}"), key=lambda part: not _is_ours(part))
-    return {part.name: part for part in found}
+    every = _installed().select(group=f"waypoint.{kind}")
+    ours_first = sorted(every, key=lambda part: part.dist is None or part.dist.name != DISTRIBUTION)
+    return {part.name: part for part in ours_first}
 
 
 @cache
 def _installed() -> Any:  # EntryPoints; Python 3.11 returns an older kind with the same `select`.
     return entry_points()  # Once: it reads a file of every installed package.
-
-
-def _is_ours(part: EntryPoint) -> bool:
-    return part.dist is not None and part.dist.name == DISTRIBUTION
 
 
 def _missing(part: EntryPoint, module: str) -> ConfigurationError:
