@@ -147,7 +147,7 @@ def page_lines(document: pypdfium2.PdfDocument, number: int) -> tuple[list[Line]
     try:
         tables = grids(page)
         lines, unseen = read_lines(page, lambda *edges: any(table.parts(*edges) for table in tables))
-        return with_values(document, page, in_reading_order(in_rows(lines, tables))), unseen
+        return with_values(document, page, in_rows(in_reading_order(lines), tables)), unseen
     except pypdfium2.PdfiumError:
         return None
     finally:

@@ -165,8 +165,8 @@ def _row(cells: Cells, table: Grid) -> Line | None:
         return None
     lines = [line for cell in cells.values() for _, line in cell]
     pieces = tuple(
-        Piece(table.columns[column] + MARGIN, table.columns[column + 1] - MARGIN, text)
-        for column, text in texts.items()
+        Piece(table.columns[column] + MARGIN, table.columns[column + 1] - MARGIN, texts.get(column, ""))
+        for column in range(len(table.columns) - 1)
     )
     return lines[0]._replace(
         text=" ".join(texts.values()),

@@ -139,7 +139,8 @@ def _kept(lines: list[Line], repeated: set[str]) -> list[Line]:
     kept = [
         line
         for number, line in enumerate(lines)
-        if number not in edges or not (_key(line) in repeated or _PAGE_NUMBER.fullmatch(line.text))
+        if number not in edges
+        or not (_key(line) in repeated or (not line.pieces and _PAGE_NUMBER.fullmatch(line.text)))
     ]
     return kept or lines
 

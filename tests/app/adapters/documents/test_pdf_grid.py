@@ -54,6 +54,13 @@ def test_a_merged_cell_is_that_of_all_its_rows(page, read):
     assert "| South | Frozen | 19 |" in text
 
 
+def test_blank_cells_keep_their_columns(page, read):
+    with page.table(width=300) as table:
+        for cells in (("Year", "UK", "US"), ("1969", "60", ""), ("1971", "", ""), ("1973", "", "171")):
+            table.row(cells)
+    assert "| 1969 | 60 |  |\n| 1971 |  |  |\n| 1973 |  | 171 |" in read()
+
+
 def test_prose_in_frames_is_read_frame_by_frame(page, read):
     words = ("The porter brings the clean linen at seven. " * 8, "Meals come at noon and are collected at two. " * 8)
     with page.table(width=420) as table:
