@@ -1,9 +1,9 @@
-"""Count the rows of tables with merged cells that the readers of HTML, Word, Excel and PowerPoint get right.
+"""Count the rows of tables with merged cells that the readers of HTML, PDF and the Office formats get right.
 
 usage: python -m benchmarks.spans FOLDER [--beside]
 
 Each table of the folder is a page `NAME.html` beside its rows with every span filled, `NAME.tsv`, whose first line
-names the columns. It is also written as a document of each Office format, and read again by the readers; with
+names the columns. It is also written as a document of each Office format and as a PDF with rules, and read again; with
 `--beside` also by pandoc, pdftotext and markitdown, where they are installed.
 """
 
@@ -19,13 +19,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import openpyxl
 from bs4 import BeautifulSoup
+from fpdf import FPDF
 from pptx import Presentation
 
 from app.adapters.documents.worker import LOADERS
-from benchmarks.documents import docx, heading, laid_out_pdf, merged_table
+from benchmarks.documents import docx, heading, merged_table
 from chains.errors import IngestionError
 from chains.ingestion.tables import Cell
 
@@ -99,7 +101,7 @@ def rows_right(text: str, expected: Sequence[Sequence[str]]) -> int:
 
 
 def _keys(cells: Sequence[str]) -> list[str]:
-    return [key for cell in cells if (key := re.sub(r"[\W_]+", "", cell.lower()))]
+    return [key for cell in cells if (key := re.sub(r"[\W_]+", "", normalize("NFKD", cell.lower())))]
 
 
 def _saved(document: Any) -> bytes:
@@ -109,9 +111,18 @@ def _saved(document: Any) -> bytes:
 
 
 def as_pdf(rows: Rows) -> bytes:
-    """Return a PDF with a line of text for each row."""
-    lines = ("; ".join(cell.text for cell in row) for row in rows)
-    return laid_out_pdf([line.encode("latin-1", "ignore").decode("latin-1") for line in lines if line.strip()])
+    """Return a PDF that draws the table with rules; letters beyond Latin-1 lose their accents, or are left out."""
+    document = FPDF(unit="pt", format=(1400, 2200))
+    document.add_page()
+    document.set_font("Helvetica", "", 9)
+    cells = placed(rows)
+    with document.table(width=1300, first_row_as_headings=False) as table:
+        for number in range(len(rows)):
+            row = table.row()
+            for cell in (cell for place, _, cell in cells if place == number):
+                words = cell.text if cell.text.isascii() else normalize("NFKD", cell.text)
+                row.cell(words.encode("latin-1", "ignore").decode("latin-1"), rowspan=cell.rows, colspan=cell.columns)
+    return bytes(document.output())
 
 
 def main(folder: str, beside: str = "") -> None:
@@ -122,7 +133,7 @@ def main(folder: str, beside: str = "") -> None:
         page: [line.split("\t") for line in page.with_suffix(".tsv").read_text().split("\n")[1:] if line]
         for page in pages
     }
-    for ending, write in {"html": None, **FORMATS, **({"pdf": as_pdf} if beside else {})}.items():
+    for ending, write in {"html": None, **FORMATS, "pdf": as_pdf}.items():
         files = {page: page.read_bytes() if write is None else write(cells_of(page.read_text())) for page in pages}
         for name, reader in {"ours": read, **(OTHERS if beside else {})}.items():
             started = sum(os.times()[:4])  # Of this processor and of the programs it ran.
