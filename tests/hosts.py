@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.processes import Service, free_port, service
+from benchmarks.processes import Service, free_port, service, wait_until
 
 
 @dataclass
@@ -51,9 +51,11 @@ class Host:
             self.kill()
 
     def answering(self) -> list[psutil.Process]:
-        """Return its workers, always in the same order."""
+        """Return its workers, always in the same order, once all are there: it answers as soon as one is."""
         assert self._service
-        return sorted(self._service.workers(), key=lambda worker: worker.pid)
+        serving = self._service
+        wait_until(lambda: len(serving.workers()) == self.workers)
+        return sorted(serving.workers(), key=lambda worker: worker.pid)
 
     def answered(self) -> set[str]:
         """Return the ids of the requests that it has answered since it was started."""
