@@ -70,7 +70,8 @@ class WordVectors:
         """Return the cosines, shape (len(first), len(second)); a word outside the table is 0 to every other."""
         left = np.array([self._vector(word) for word in first], dtype=np.float32)
         right = np.array([self._vector(word) for word in second], dtype=np.float32)
-        return np.asarray(left @ right.T, dtype=np.float32)
+        # Not `@`: for so small a product the threads of the linear algebra library wait longer than it takes.
+        return np.asarray(np.einsum("ik,jk->ij", left, right), dtype=np.float32)
 
     def __contains__(self, word: str) -> bool:
         return word in self._rows
@@ -80,8 +81,5 @@ class WordVectors:
         return self._unknown if row is None else self._vector_at(row)
 
     def _read(self, row: int) -> NDArray[np.float32]:
-        return _unit(self._table[row] - self._mean)
-
-
-def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), dtype=np.float32)
+        vector = self._table[row] - self._mean
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), dtype=np.float32)
