@@ -26,8 +26,7 @@ EMBEDDED_CHARACTERS: Final = 160
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 FIXED: Final = 0.6
 """How strongly a statement has to hold a name: a country may stand for its city."""
-MOST_OF_NAME: Final = 0.5
-MOST_NAMED: Final = 0.6
+MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
 NAMED: Final = 0.6
 """The share of a cell's words by which a question names it."""
 NEAR_PASSAGE: Final = 0.5
@@ -44,6 +43,9 @@ _RANKS: Final = re.compile(
     r"|(?:before|after|follow\w*) [A-Z]\w+|other than|besides)\b"
 )
 """Words that compare the rows of a table."""
+_MOST: Final = r"best|worst|differ\w*|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|for|earli|lat)est)[a-z]{3,}est"
+_COMPARED: Final = re.compile(rf"\b(?:{_MOST})\b", re.I)
+_COMPARING: Final = re.compile(rf"\b(?:{_MOST}|than|while|whereas|both|unlike)\b", re.I)
 _TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
 # How much each feature tells of a statement before it is embedded.
 _FIRST_LOOK: Final = {"near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5}
@@ -347,8 +349,9 @@ class Evidence:
         if self.unnamed(self.statements[row]) > 0 or values["lacking"] >= 1:
             return UNNAMED
         one = self.statements[row]
-        # One row does not show how others compare.
-        is_compared = one.statement.kind == "row" and _RANKS.search(asked.text)
+        # One row does not show how others compare, nor does a sentence that names no best or difference.
+        is_said = one.statement.kind != "row" and (_COMPARING.search(one.text) or not _COMPARED.search(asked.text))
+        is_compared = not is_said and (one.statement.kind != "row" or _RANKS.search(asked.text))
         is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
         if is_compared or is_other_kind or (values["lacking"] > 0 and is_measured(asked.wants)):
             return LACKING

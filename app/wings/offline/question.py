@@ -54,18 +54,17 @@ _COUNTRIES: Final = frozenset(
     map(
         stem,
         word_set("""
-            afghanistan albania algeria angola argentina armenia australia austria azerbaijan bahrain bangladesh belarus
-            belgium bhutan bolivia botswana brazil brunei bulgaria cambodia cameroon canada chile china colombia congo
-            croatia cuba cyprus czechia denmark ecuador egypt eritrea estonia ethiopia fiji finland france gabon georgia
-            germany ghana greece guatemala guinea haiti honduras hungary iceland india indonesia iran iraq ireland
-            israel italy jamaica japan jordan kazakhstan kenya korea kosovo kuwait kyrgyzstan laos latvia lebanon
-            liberia libya lithuania luxembourg macau macedonia madagascar malawi malaysia maldives mali malta mauritius
-            mexico moldova mongolia montenegro morocco mozambique myanmar namibia nepal netherlands nicaragua niger
-            nigeria
-            norway oman pakistan panama paraguay peru philippines poland portugal qatar romania russia rwanda samoa
-            senegal serbia singapore slovakia slovenia somalia spain sudan sweden switzerland syria taiwan tajikistan
-            tanzania thailand togo tunisia turkmenistan uganda uk ukraine uruguay usa uzbekistan vanuatu venezuela
-            vietnam yemen zambia zimbabwe"""),
+            afghanistan albania algeria angola argentina armenia australia austria azerbaijan bahrain bangladesh
+            belarus belgium bhutan bolivia botswana brazil brunei bulgaria cambodia cameroon canada chile china
+            colombia congo croatia cuba cyprus czechia denmark ecuador egypt eritrea estonia ethiopia fiji finland
+            france gabon georgia germany ghana greece guatemala guinea haiti honduras hungary iceland india
+            indonesia iran iraq ireland israel italy jamaica japan jordan kazakhstan kenya korea kosovo kuwait
+            kyrgyzstan laos latvia lebanon liberia libya lithuania luxembourg macau macedonia madagascar malawi
+            malaysia maldives mali malta mauritius mexico moldova mongolia montenegro morocco mozambique myanmar
+            namibia nepal netherlands nicaragua niger nigeria norway oman pakistan panama paraguay peru philippines
+            poland portugal qatar romania russia rwanda samoa senegal serbia singapore slovakia slovenia somalia
+            spain sudan sweden switzerland syria taiwan tajikistan tanzania thailand togo tunisia turkmenistan
+            uganda uk ukraine uruguay usa uzbekistan vanuatu venezuela vietnam yemen zambia zimbabwe"""),
     )
 )
 """Countries whose names mean nothing else; they are names in small letters as well."""

@@ -42,6 +42,16 @@ def test_one_row_is_no_sure_answer_to_a_question_that_compares_rows():
     assert compared <= LACKING < plain
 
 
+def test_a_sentence_that_compares_nothing_is_no_sure_answer_to_a_question_for_the_best():
+    text = "[Towers]\nThe North Tower is a tower of granite, with a view of the harbour."
+    plain, compared = (
+        reply_to(question, text, scores=[0.9]).response_metadata["match"]
+        for question in ("Which tower has a view of the harbour?", "Which tower has the best view of the harbour?")
+    )
+
+    assert compared <= LACKING < plain
+
+
 def test_what_speaks_of_two_rows_is_no_answer_to_a_follow_up_about_one():
     hire = (
         "[Hire]\n| Item | Per visit |\n|---|---|\n| Shoes | €4 |\n| Harness | €3 |\n\n"
