@@ -11,7 +11,7 @@ from pypdfium2 import raw
 
 from app.adapters.documents.pdf_lines import Line, Piece
 
-MOST_PATHS = 3000  # Of a page: a drawing has more.
+MOST_EDGES, MOST_RULES = 20_000, 4_000  # Of a page: a drawing has more.
 NEAR = 3.0  # In points: rules that are no further apart are one, and touch.
 SHORTEST = 4.0  # Of a rule.
 FEWEST_RULES = 3  # Of two rows or columns.
@@ -61,13 +61,13 @@ def grids(page: pypdfium2.PdfPage) -> list[Grid]:
     """Return the ruled tables of a page that have at least two rows and two columns."""
     upright: list[Rule] = []
     level: list[Rule] = []
-    for (x, y), (other_x, other_y) in _edges(page):
+    for (x, y), (other_x, other_y) in islice(_edges(page), MOST_EDGES):
         if abs(x - other_x) < 1 and abs(y - other_y) >= SHORTEST:
             upright.append((min(y, other_y), max(y, other_y), x))
         elif abs(y - other_y) < 1 and abs(x - other_x) >= SHORTEST:
             level.append((min(x, other_x), max(x, other_x), y))
     found = []
-    for bottom, top in _runs(upright):
+    for bottom, top in _runs(upright) if len(upright) + len(level) <= MOST_RULES else ():
         across = [rule for rule in level if bottom - NEAR <= rule[2] <= top + NEAR]
         for left, right in _runs(across):
             inside = [rule for rule in upright if left - NEAR <= rule[2] <= right + NEAR and _meet(rule, bottom, top)]
@@ -84,18 +84,19 @@ def _meet(rule: Rule, begin: float, end: float) -> bool:
 
 def _edges(page: pypdfium2.PdfPage) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
     """Yield both ends of each straight part of the paths that a page draws."""
-    for path in islice(page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=1), MOST_PATHS):
-        matrix = path.get_matrix()
-        points: list[tuple[float, float]] = []
-        for number in range(min(MOST_PATHS, raw.FPDFPath_CountSegments(path))):
+    for path in page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=1):
+        matrix, first, last = path.get_matrix(), None, None
+        for number in range(raw.FPDFPath_CountSegments(path)):
             part, x, y = raw.FPDFPath_GetPathSegment(path, number), ctypes.c_float(), ctypes.c_float()
             raw.FPDFPathSegment_GetPoint(part, x, y)
             point, kind = matrix.on_point(x.value, y.value), raw.FPDFPathSegment_GetType(part)
-            if kind == raw.FPDF_SEGMENT_LINETO and points:
-                yield points[-1], point
-            points = [*points, point] if kind != raw.FPDF_SEGMENT_MOVETO else [point]
+            if first is None or kind == raw.FPDF_SEGMENT_MOVETO:
+                first = point
+            elif last is not None and kind == raw.FPDF_SEGMENT_LINETO:
+                yield last, point
+            last = point
             if raw.FPDFPathSegment_GetClose(part):
-                yield point, points[0]
+                yield point, first
 
 
 def _runs(rules: Sequence[Rule]) -> list[tuple[float, float]]:
