@@ -41,8 +41,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Import a public name's module when it is first asked for; the settings and the pipeline take a second."""
     if name not in __all__:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(_module_of(name), name)
 
 

@@ -92,7 +92,5 @@ def __getattr__(name: str) -> Any:
             package = (error.name or "").partition(".")[0]
             if package not in {"langchain", "langgraph"}:
                 raise
-            msg = f"{name} needs {package}: run `pip install 'waypoint-copilot[agents]'`"
-            raise ImportError(msg) from error
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+            raise ImportError(f"{name} needs {package}: run `pip install 'waypoint-copilot[agents]'`") from error
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

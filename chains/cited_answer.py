@@ -23,23 +23,20 @@ def check_model(model: object) -> None:
         msg = f"model={model!r} is a name; pass a chat model, such as langchain's init_chat_model({model!r})"
         raise ConfigurationError(msg)
     if not isinstance(model, Runnable):
-        msg = f"model must be a chat model of LangChain, not {_kind(model)}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"model must be a chat model of LangChain, not {_kind(model)}")
     kind = output_of(model)
     if isinstance(getattr(model, "last", None), BaseOutputParser) or (
         issubclass(kind, str | dict | BaseModel) and not issubclass(kind, BaseMessage)
     ):
         given = "text" if kind is str else "parsed values"
         advice = "pass the chat model itself, without an output parser or with_structured_output behind it"
-        msg = f"model gives {given} instead of messages; {advice}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"model gives {given} instead of messages; {advice}")
 
 
 def check_retriever(retriever: object) -> None:
     """Raise ConfigurationError for what cannot be asked for documents."""
     if isinstance(retriever, VectorStore):
-        msg = f"retriever is a vector store, {type(retriever).__name__}; pass its as_retriever()"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"retriever is a vector store, {type(retriever).__name__}; pass its as_retriever()")
     if not isinstance(retriever, Runnable) and not callable(retriever):
         msg = f"retriever must be a Runnable or a function from a question to documents, not {_kind(retriever)}"
         raise ConfigurationError(msg)

@@ -52,8 +52,7 @@ def turns_of(history: Sequence[Any] | None) -> list[Turn]:
     try:
         messages = convert_to_messages(history or [])
     except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
-        msg = "history must be a list of messages like {'role': 'user', 'content': '...'}"
-        raise QuestionError(msg) from error
+        raise QuestionError("history must be a list of messages like {'role': 'user', 'content': '...'}") from error
     return [turn for message in messages if not _is_aside(message) and (turn := _turn(message)).text]
 
 
@@ -96,5 +95,4 @@ def _turn(message: BaseMessage) -> Turn:
         return Turn("user", message.text.strip())
     if isinstance(message, AIMessage):
         return Turn("assistant", message.text.strip())
-    msg = f"history holds a message of {message.type!r}; only those of user and assistant can be read"
-    raise QuestionError(msg)
+    raise QuestionError(f"history holds a message of {message.type!r}; only those of user and assistant can be read")

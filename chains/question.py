@@ -20,17 +20,13 @@ _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str:
     """Return the question without blanks around it; QuestionError if it is blank, longer than `most`, or no text."""
     if not isinstance(question, str):
-        msg = "Query parameter is required and must be a string"
-        raise QuestionError(msg)
+        raise QuestionError("Query parameter is required and must be a string")
     if not question.strip():
-        msg = "Query cannot be empty"
-        raise QuestionError(msg)
+        raise QuestionError("Query cannot be empty")
     if len(question) > most:
-        msg = f"Query exceeds maximum length of {most} characters"
-        raise QuestionError(msg)
+        raise QuestionError(f"Query exceeds maximum length of {most} characters")
     if not is_text(question):
-        msg = "Query contains invalid Unicode (unpaired surrogate)"
-        raise QuestionError(msg)
+        raise QuestionError("Query contains invalid Unicode (unpaired surrogate)")
     return question.strip()
 
 
@@ -43,20 +39,17 @@ def question_with(text: str, **options: Any) -> Question:
 def check_fields(given: Iterable[str], known: Collection[str], of: str) -> None:
     """Raise ConfigurationError for a keyword that is not `known`; most callers of a wrong one mean one of them."""
     if unknown := sorted(set(given) - set(known)):
-        msg = f"{unknown[0]!r} is no field of {of}; it has {', '.join(known)}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"{unknown[0]!r} is no field of {of}; it has {', '.join(known)}")
 
 
 def check_limits(top_k: object, threshold: object) -> None:
     """Raise QuestionError unless `top_k` is a whole number from 0, and `threshold` one from 0 to 1; None is none."""
     if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 0):
-        msg = f"top_k must be a whole number of at least 0, not {top_k!r}"
-        raise QuestionError(msg)
+        raise QuestionError(f"top_k must be a whole number of at least 0, not {top_k!r}")
     if threshold is not None and (
         isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
     ):
-        msg = f"threshold must be a number from 0 to 1, not {threshold!r}"
-        raise QuestionError(msg)
+        raise QuestionError(f"threshold must be a number from 0 to 1, not {threshold!r}")
 
 
 def question_of(state: Question) -> str:

@@ -21,12 +21,10 @@ def open_file(path: Path) -> IO[bytes]:
     """Open a regular file; IngestionError where it is none, or the system does not hand it out."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            msg = "it is not a regular file"
-            raise IngestionError(msg)
+            raise IngestionError("it is not a regular file")
         return path.open("rb")
     except OSError as error:
-        msg = f"the file cannot be read: {error.strerror or type(error).__name__}"
-        raise IngestionError(msg) from error
+        raise IngestionError(f"the file cannot be read: {error.strerror or type(error).__name__}") from error
 
 
 def read_bytes(path: Path) -> bytes:
@@ -34,8 +32,7 @@ def read_bytes(path: Path) -> bytes:
     with open_file(path) as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        msg = f"the file is larger than {MAX_BYTES // 2**20} MB; split it"
-        raise IngestionError(msg)
+        raise IngestionError(f"the file is larger than {MAX_BYTES // 2**20} MB; split it")
     return content
 
 
@@ -81,6 +78,5 @@ def _not_utf8(error: UnicodeDecodeError) -> IngestionError:
 
 def _checked(text: str) -> str:
     if "\0" in text:
-        msg = "the file holds binary data, not text"
-        raise IngestionError(msg)
+        raise IngestionError("the file holds binary data, not text")
     return text.replace("\r\n", "\n").replace("\r", "\n")

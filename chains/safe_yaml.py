@@ -46,18 +46,15 @@ def read_nodes(text: str, *, most_values: int = MOST_VALUES) -> Node | None:
     Raises YamlError where it is not valid, or too large.
     """
     if len(text) > MOST_CHARACTERS:
-        msg = f"is longer than {MOST_CHARACTERS:,} characters"
-        raise YamlError(msg, is_too_large=True)
+        raise YamlError(f"is longer than {MOST_CHARACTERS:,} characters", is_too_large=True)
     try:
         _check_size(text, most_values)
         return yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        msg = f"is not valid YAML ({error.problem})"
-        raise YamlError(msg, mark.line + 1 if mark else 1) from error
+        raise YamlError(f"is not valid YAML ({error.problem})", mark.line + 1 if mark else 1) from error
     except (yaml.YAMLError, UnicodeEncodeError) as error:
-        msg = "is not valid YAML (it is not UTF-8 text, or holds a control character)"
-        raise YamlError(msg) from error
+        raise YamlError("is not valid YAML (it is not UTF-8 text, or holds a control character)") from error
 
 
 def _check_size(text: str, most_values: int) -> None:
@@ -88,8 +85,7 @@ def _value(node: Node | None, object_pairs_hook: Callable[[Pairs], Any]) -> Any:
         try:
             return object_pairs_hook(pairs)
         except TypeError as error:
-            msg = "has a list or a mapping in the place of a name"
-            raise YamlError(msg, node.start_mark.line + 1) from error
+            raise YamlError("has a list or a mapping in the place of a name", node.start_mark.line + 1) from error
     if isinstance(node, SequenceNode):
         return [_value(item, object_pairs_hook) for item in node.value]
     if isinstance(node, ScalarNode) and (node.style or node.value not in _NULL):

@@ -58,8 +58,7 @@ def load_scope(path: Path) -> ScopeFile:
     try:
         return parse_scope(read_text(path), str(path))
     except IngestionError as error:
-        msg = f"the scope file {str(path)!r} is of no use: {error}; check SCOPE_FILE"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"the scope file {str(path)!r} is of no use: {error}; check SCOPE_FILE") from error
 
 
 def parse_scope(text: str, name: str) -> ScopeFile:
@@ -152,8 +151,7 @@ class _Reader:
         self._complain(node.start_mark.line + 1, reason)
 
     def _complain(self, line: int, reason: str) -> NoReturn:
-        msg = f"{self.name!r}, line {line}: {reason}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"{self.name!r}, line {line}: {reason}")
 
 
 # Chosen by leaving out one example at a time; values between a half and the double change little.

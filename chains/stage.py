@@ -126,8 +126,7 @@ class Stage(RunnableAssign):
     def _checked(self, given: Any, bound: Mapping[str, Any]) -> AddableDict:
         """Return the state with the fields that `bind` has set; the question's own ones count before them."""
         if not isinstance(given, Mapping):
-            msg = f"the chain takes a dict such as {{'question': '...'}}, not {type(given).__name__}"
-            raise TypeError(msg)
+            raise TypeError(f"the chain takes a dict such as {{'question': '...'}}, not {type(given).__name__}")
         check_fields(bound, Question.__annotations__, "a question")
         return AddableDict({**bound, **given})
 
@@ -199,8 +198,7 @@ def stage(
     """
     assigned = assign or RunnablePassthrough.assign(**{field: step_of(compute) for field, compute in fields.items()})
     if unpack and len(assigned.mapper.steps__) != 1:
-        msg = f"stage {name!r} can unpack one field, not {len(fields)}: {', '.join(fields)}"
-        raise TypeError(msg)
+        raise TypeError(f"stage {name!r} can unpack one field, not {len(fields)}: {', '.join(fields)}")
     # The mapper of an assign is of a class that LangChain makes on the spot, and cannot be pickled.
     return Stage(mapper=RunnableParallel(assigned.mapper.steps__), name=name, unpack=unpack)
 

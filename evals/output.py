@@ -50,8 +50,7 @@ def _opened(path: Path) -> TextIO:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("w", encoding="utf-8")
     except OSError as error:
-        msg = f"{str(path)!r} cannot be written: {error.strerror}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"{str(path)!r} cannot be written: {error.strerror}") from error
 
 
 def _write(file: TextIO, text: str) -> None:

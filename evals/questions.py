@@ -69,12 +69,10 @@ def read_questions(path: Path) -> list[Case]:
             case = case_of(json.loads(line), str(number))
             _require(case.id not in cases, f"the id {case.id!r} was used before")
         except (ValueError, QuestionError) as error:
-            msg = f"{str(path)!r}, line {number}: {_reason(error)}"
-            raise QuestionSetError(msg) from error
+            raise QuestionSetError(f"{str(path)!r}, line {number}: {_reason(error)}") from error
         cases[case.id] = case
     if not cases:
-        msg = f"{str(path)!r} holds no question; write one JSON object a line"
-        raise QuestionSetError(msg)
+        raise QuestionSetError(f"{str(path)!r} holds no question; write one JSON object a line")
     return list(cases.values())
 
 
@@ -88,11 +86,9 @@ def read_lines(path: Path, error_class: type[QuestionSetError]) -> Iterator[tupl
         # Not splitlines(): a JSON string may hold other characters that it takes for the end of a line.
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        msg = f"{str(path)!r} is not UTF-8 text"
-        raise error_class(msg) from error
+        raise error_class(f"{str(path)!r} is not UTF-8 text") from error
     except OSError as error:
-        msg = f"{str(path)!r} cannot be read: {error.strerror}"
-        raise error_class(msg) from error
+        raise error_class(f"{str(path)!r} cannot be read: {error.strerror}") from error
     yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
@@ -127,8 +123,7 @@ def _gold(values: Any) -> Gold:
     _require(isinstance(values, dict), "an entry of gold is a JSON object")
     named = values.get("doc_id") or _doc_id(values.get("file"))
     if not isinstance(named, str):
-        msg = "an entry of gold needs doc_id or file"
-        raise ValueError(msg)
+        raise ValueError("an entry of gold needs doc_id or file")
     for name in ("section", "evidence"):
         _require(values.get(name) is None or isinstance(values[name], str), f"{name} of gold must be text")
     page = values.get("page")

@@ -178,12 +178,10 @@ def read_rows(path: Path, known: Collection[str]) -> list[Row]:
                 _refuse(f"the id {row['id']!r} is none of the questions")
         except (ValueError, TypeError) as error:
             reason = f"no JSON ({error.msg})" if isinstance(error, json.JSONDecodeError) else str(error)
-            msg = f"{str(path)!r}, line {number}: {reason}"
-            raise RowsError(msg) from error
+            raise RowsError(f"{str(path)!r}, line {number}: {reason}") from error
         rows[row["id"]] = row
     if not rows:
-        msg = f"{str(path)!r} holds no row; `waypoint eval QUESTIONS --json {path}` writes them"
-        raise RowsError(msg)
+        raise RowsError(f"{str(path)!r} holds no row; `waypoint eval QUESTIONS --json {path}` writes them")
     return list(rows.values())
 
 

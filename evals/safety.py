@@ -39,11 +39,9 @@ def read_labelled(path: Path, *fields: str) -> list[Row]:
     rows = _parsed(path)
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or any(field not in row for field in fields):
-            msg = f"row {number} of {path} lacks one of {', '.join(fields)}"
-            raise WaypointError(msg)
+            raise WaypointError(f"row {number} of {path} lacks one of {', '.join(fields)}")
     if not rows:
-        msg = f"{path} holds no rows"
-        raise WaypointError(msg)
+        raise WaypointError(f"{path} holds no rows")
     return list(rows)
 
 
@@ -59,8 +57,7 @@ def _json(text: str, problem: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        msg = f"{problem}: {error}"
-        raise QuestionSetError(msg) from error
+        raise QuestionSetError(f"{problem}: {error}") from error
 
 
 def measure_injection(rows: Sequence[Row], risk: Callable[[str], float], threshold: float) -> dict[str, Any]:

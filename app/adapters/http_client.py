@@ -82,8 +82,7 @@ class _ReplyLimits:
     def check(self, part: bytes) -> bytes:
         self._bytes += len(part)
         if self._end is not None and time.monotonic() > self._end:
-            msg = "the reply took longer than its time-out"
-            raise httpx.ReadTimeout(msg, request=self._request)
+            raise httpx.ReadTimeout("the reply took longer than its time-out", request=self._request)
         if self._bytes > self._max_bytes:
             msg = f"the reply is larger than the {self._max_bytes} bytes allowed for its encoding"
             raise httpx.DecodingError(msg, request=self._request)

@@ -93,14 +93,12 @@ class RetrievalService:
 
     def _read(self, response: httpx.Response) -> list[Document]:
         if response.status_code == httpx.codes.BAD_REQUEST and '"filters: ' in response.text:
-            msg = "filters: the documents of the retrieval service have no such field; leave it out"
-            raise QuestionError(msg)
+            raise QuestionError("filters: the documents of the retrieval service have no such field; leave it out")
         response.raise_for_status()
         try:
             found = SearchReply.model_validate_json(response.content)
         except ValidationError as error:
-            msg = "no list of passages"
-            raise self._calls.misfit(msg) from error
+            raise self._calls.misfit("no list of passages") from error
         return [_document(hit, self._unstated) for hit in found.results]
 
 

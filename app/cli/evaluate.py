@@ -123,8 +123,7 @@ def evaluate(
 
 def _refuse(why: str, options: Mapping[str, object]) -> None:
     if given := [f"--{name}" for name, value in options.items() if value]:
-        msg = f"{why}: leave out {', '.join(given)}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"{why}: leave out {', '.join(given)}")
 
 
 def _measured(
@@ -239,8 +238,7 @@ def _rows(
     if failed := [case_id for case_id, row in done.items() if row["outcome"] == FAILED]:
         complain(f"{len(failed)} questions failed, and count as wrong: {', '.join(failed)}; the log says why.")
         if len(failed) == len(cases):
-            msg = "every question failed: nothing was measured"
-            raise WaypointError(msg)
+            raise WaypointError("every question failed: nothing was measured")
     return [done[case.id] for case in cases]
 
 
@@ -255,8 +253,7 @@ def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | 
     from evals.safety import measure_injection, measure_pii, read_labelled, summary
 
     if injection is None and pii is None:
-        msg = "give labelled texts: `waypoint eval safety --injection FILE --pii FILE`"
-        raise ConfigurationError(msg)
+        raise ConfigurationError("give labelled texts: `waypoint eval safety --injection FILE --pii FILE`")
     found: dict[str, Any] = {}
     if injection is not None:
         rows = read_labelled(injection, "prompt", "label")

@@ -64,11 +64,9 @@ def ingest(
     from app.wiring.scope import describe_scope
 
     if ray_address is not None and engine != "ray":
-        msg = "--ray-address needs --engine ray"
-        raise typer.BadParameter(msg)
+        raise typer.BadParameter("--ray-address needs --engine ray")
     if watch and (json or dry_run or any(map(is_address, paths or []))):
-        msg = "--watch needs local folders, and excludes --json and --dry-run"
-        raise typer.BadParameter(msg)
+        raise typer.BadParameter("--watch needs local folders, and excludes --json and --dry-run")
     settings = read_settings(paths or [])
     if not paths and settings.chroma.path != SAMPLE_INDEX:  # The sample corpus goes into no other index by itself.
         msg = (

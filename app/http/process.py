@@ -93,8 +93,7 @@ def serve(
                     signal.signal(number, signal.SIG_IGN)
                 OneProcess(config, on_started).run([listener])
     except SystemExit:
-        msg = "the service could not start; the lines above say why"
-        raise WaypointError(msg) from None
+        raise WaypointError("the service could not start; the lines above say why") from None
 
 
 def _bound(host: str, port: int) -> socket.socket:

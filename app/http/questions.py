@@ -21,8 +21,7 @@ def _number(kind: str) -> BeforeValidator:
 
     def check(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            msg = f"Input should be a valid {kind}"
-            raise ValueError(msg)
+            raise ValueError(f"Input should be a valid {kind}")
         return value
 
     return BeforeValidator(check)
@@ -48,8 +47,7 @@ def _turn(value: object) -> object:
 
 def _check_text(turn: HistoryMessage) -> HistoryMessage:
     if not is_text(turn["content"]):
-        msg = "content contains invalid Unicode (unpaired surrogate)"
-        raise ValueError(msg)
+        raise ValueError("content contains invalid Unicode (unpaired surrogate)")
     return turn
 
 

@@ -131,8 +131,7 @@ class Database(ABC):
                     finally:
                         self._current.reset(token)
         except PoolTimeoutError as error:
-            msg = f"all connections to {self.place} are in use; let fewer ask at once"
-            raise VectorStoreError(msg) from error
+            raise VectorStoreError(f"all connections to {self.place} are in use; let fewer ask at once") from error
         except SQLAlchemyError as error:  # What no statement raised: a commit, a connection that was lost.
             raise self.explained(error) from error
 
@@ -157,8 +156,7 @@ class Database(ABC):
                 connection.exec_driver_sql(self.spelled(STATE), {"name": "schema", "value": str(version)})
         if version != HEAD:
             remedy = "run `waypoint migrate`" if version < HEAD else "install a later version of this program"
-            msg = f"the tables in {self.place} are of version {version}, not {HEAD}; {remedy}"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(f"the tables in {self.place} are of version {version}, not {HEAD}; {remedy}")
         connection.info["checked"] = True
 
     def _version(self, connection: Connection) -> int | None:

@@ -161,8 +161,7 @@ def _require_pgvector(connection: Connection, address: str) -> None:
     used = str(connection.exec_driver_sql("SELECT extversion FROM pg_extension WHERE extname = 'vector'").scalar())
     if tuple(int(part) for part in used.split(".")[:2]) < LEAST_PGVECTOR:
         remedy = "install 0.8 or later, and run there: ALTER EXTENSION vector UPDATE"
-        msg = f"pgvector {used} in {address} is too old; {remedy}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"pgvector {used} in {address} is too old; {remedy}")
 
 
 def keepable(text: str) -> str:

@@ -178,8 +178,7 @@ def refuse_locked(file: Path) -> None:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=0)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.Error as error:
-        msg = f"{str(file)!r} cannot be read: {error}"
-        raise VectorStoreError(msg) from error
+        raise VectorStoreError(f"{str(file)!r} cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=200)

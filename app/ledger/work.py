@@ -253,8 +253,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
     try:
         return await run_in_executor(None, work)
     except VectorStoreError as error:
-        msg = f"no conversation can be read or kept: {error}"
-        raise SessionError(msg) from error
+        raise SessionError(f"no conversation can be read or kept: {error}") from error
 
 
 def trimmed(turns: Sequence[Turn]) -> list[Turn]:

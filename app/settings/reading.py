@@ -32,8 +32,7 @@ def load_settings(**variables: Any) -> Settings:
     given: dict[str, dict[str, Any]] = {name: {} for name in groups()}
     for variable, value in variables.items():
         if variable not in _places():
-            msg = f"there is no setting {variable.upper()}"
-            raise TypeError(msg)
+            raise TypeError(f"there is no setting {variable.upper()}")
         group, name = _places()[variable]
         given[group][name] = value
     made = _read_groups(env_file, given)

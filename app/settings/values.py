@@ -23,8 +23,7 @@ _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 def _boolean(value: object) -> object:
     if isinstance(value, str):
         if value.strip().lower() not in _BOOLEANS:
-            msg = "is not one of 1, 0, true, false, yes, no, on, off"
-            raise ValueError(msg)
+            raise ValueError("is not one of 1, 0, true, false, yes, no, on, off")
         return _BOOLEANS[value.strip().lower()]
     return value
 
@@ -35,8 +34,7 @@ def _reformulation(value: object) -> object:
     if text in {"auto", "always", "off"}:
         return text
     if text not in _BOOLEANS:
-        msg = "is not one of auto, always, off, true, false"
-        raise ValueError(msg)
+        raise ValueError("is not one of auto, always, off, true, false")
     return "always" if _BOOLEANS[text] else "off"
 
 
@@ -74,8 +72,7 @@ def _reranker(value: str) -> str:
     if name in {"cross-encoder", "llm"}:
         return name
     if not _is_address(value):
-        msg = "is not one of cross-encoder, llm, or the address of a service like http://127.0.0.1:8080/v1"
-        raise ValueError(msg)
+        raise ValueError("is not one of cross-encoder, llm, or the address of a service like http://127.0.0.1:8080/v1")
     return value
 
 
@@ -83,8 +80,7 @@ def _list_of(form: re.Pattern[str], what: str) -> AfterValidator:
     def checked(text: str) -> str:
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if wrong := next((part for part in parts if not form.fullmatch(part)), None):
-            msg = f"holds {wrong!r}, which is not {what}"
-            raise ValueError(msg)
+            raise ValueError(f"holds {wrong!r}, which is not {what}")
         return ",".join(parts)
 
     return AfterValidator(checked)
@@ -99,16 +95,14 @@ def _json_object(value: object) -> object:
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
-        msg = 'must be a JSON object like {"reasoning_effort": "low"}'
-        raise ValueError(msg) from None
+        raise ValueError('must be a JSON object like {"reasoning_effort": "low"}') from None
 
 
 def _part(kind: str) -> AfterValidator:
     def known(value: str) -> str:
         name, names = value.strip().lower(), hooks.names(kind)
         if name not in names:
-            msg = f"Input should be {', '.join(map(repr, names[:-1]))} or {names[-1]!r}"
-            raise ValueError(msg)
+            raise ValueError(f"Input should be {', '.join(map(repr, names[:-1]))} or {names[-1]!r}")
         return name
 
     return AfterValidator(known)

@@ -80,8 +80,7 @@ class Access:
         try:
             return ConnectionPool.from_url(self.settings.redis.url.get_secret_value(), **options)
         except ValueError:
-            msg = "REDIS_URL is not an address of Redis, like redis://127.0.0.1:6379/0"
-            raise ConfigurationError(msg) from None
+            raise ConfigurationError("REDIS_URL is not an address of Redis, like redis://127.0.0.1:6379/0") from None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -60,8 +60,7 @@ class Certification:
         try:
             return None if kept is None else HighCertificate.model_validate_json(kept)
         except ValidationError as error:
-            msg = f"the certificate of the high confidence is not understood; {REMEDY}"
-            raise ConfigurationError(msg) from error
+            raise ConfigurationError(f"the certificate of the high confidence is not understood; {REMEDY}") from error
 
     @property
     def digest(self) -> str | None:
@@ -96,8 +95,7 @@ class Certification:
         kept = self.certificate
         if kept is None or (changed := self.changed()):
             why = f"changed since it was certified: {', '.join(changed)}" if kept else "nothing is certified"
-            msg = f"no answer is high; {why}"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(f"no answer is high; {why}")
         return f"from a score of {kept.threshold:g} on {kept.promise()} ({kept.questions} questions, {kept.date[:10]})"
 
     def held(self, strategy: ConfidenceStrategy, *, same_chain: bool) -> ConfidenceStrategy:

@@ -62,8 +62,7 @@ def prompt_named(name: str, folder: Path | None) -> Iterator[None]:
     try:
         yield
     except ConfigurationError as error:
-        msg = f"{name}.txt in PROMPTS_PATH={folder}: {error}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"{name}.txt in PROMPTS_PATH={folder}: {error}") from error
 
 
 def _is_english(word: str) -> bool:

@@ -61,8 +61,7 @@ def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) 
     if choice.name == "plain":
         return PlainEngine(reading, embeddings)
     if choice.name != "ray":
-        msg = f"there is no engine {choice.name!r}; there are plain, ray"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"there is no engine {choice.name!r}; there are plain, ray")
     engine: Engine = hooks.wing("ray.plugin:engine")(settings, reading, choice.address)
     return engine
 
@@ -176,12 +175,10 @@ def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tup
     try:
         with ledger.lock(f"fetch-{key}") as ours:
             if not ours:
-                msg = "another process is fetching it"
-                raise IngestionError(msg)
+                raise IngestionError("another process is fetching it")
             source, folder, name = hooks.load("sources", parts.scheme)(settings, address, parser(settings).endings)
             incoming = base / "incoming" / key
             copies = mirror(source, base / "files" / folder, Copies(ledger, key), incoming=incoming, progress=progress)
     except IngestionError as error:
-        msg = f"{parts.scheme}://{parts.netloc}{parts.path}: {error}"
-        raise IngestionError(msg) from error
+        raise IngestionError(f"{parts.scheme}://{parts.netloc}{parts.path}: {error}") from error
     return base / "files" / folder / name, copies

@@ -106,8 +106,7 @@ def experiments_of(settings: Settings) -> "Experiments":
     from app.adapters.tracing.experiments import Experiments
 
     if settings.langsmith.api_key is None:
-        msg = "an experiment needs LangSmith: set LANGSMITH_API_KEY"
-        raise ConfigurationError(msg)
+        raise ConfigurationError("an experiment needs LangSmith: set LANGSMITH_API_KEY")
     if settings.langsmith.hide_inputs or settings.langsmith.hide_outputs:
         msg = "an experiment sends questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids"
         raise ConfigurationError(msg)

@@ -109,12 +109,10 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "
         for settings in (source, target)
     )
     if origin.database is into.database:
-        msg = f"both are in {origin.place}; name another store with --to"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"both are in {origin.place}; name another store with --to")
     with origin.locked(), into.locked(), origin.database.reading():
         if (held := into.count()) and not replace:
-            msg = f"{into.place} holds {held} passages; --replace overwrites them"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(f"{into.place} holds {held} passages; --replace overwrites them")
         passages, total = origin.open(), origin.count()
 
         def rows() -> Iterator[Row]:

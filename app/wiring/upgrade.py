@@ -132,8 +132,7 @@ def _in_memory_file(file: Path) -> Earlier | None:
         named = ((row["id"], row["pageContent"], row["metadata"]) for row in held["documents"])
         rows = [_row(*values, vector) for values, vector in zip(named, vectors, strict=True)]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        msg = f"the earlier index {str(file)!r} cannot be read ({error}); {REBUILD}"
-        raise VectorStoreError(msg) from error
+        raise VectorStoreError(f"the earlier index {str(file)!r} cannot be read ({error}); {REBUILD}") from error
     folder = file.with_name(f"{file.name}.index")
     return Earlier(str(file), held.get("format"), held.get("embeddingModel"), iter(rows), *_records(folder))
 

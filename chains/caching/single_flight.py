@@ -67,8 +67,7 @@ class _Call(Generic[Part]):
             yield copy.deepcopy(self._parts[read])
             read += 1
         if self.task.cancelled():
-            msg = "the answer was cancelled; ask again"
-            raise WaypointError(msg)
+            raise WaypointError("the answer was cancelled; ask again")
         self.task.result()
 
     async def _run(self, source: Callable[[], AsyncGenerator[Part]]) -> None:

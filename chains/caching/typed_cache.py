@@ -171,5 +171,4 @@ def _plain(value: object) -> Any:
         return {type(value).__name__: value.model_dump(mode="json")}
     if is_dataclass(value) and not isinstance(value, type):
         return {type(value).__name__: asdict(value)}
-    msg = f"{type(value).__name__} is not plain data"
-    raise TypeError(msg)
+    raise TypeError(f"{type(value).__name__} is not plain data")

@@ -76,16 +76,13 @@ def read_model(text: str, name: str, known: Mapping[str, object]) -> Calibration
     try:
         kept: dict[str, Any] = json.loads(text)
         if kept["version"] != VERSION:
-            msg = f"its version is {kept['version']!r}, not {VERSION}"
-            raise ValueError(msg)
+            raise ValueError(f"its version is {kept['version']!r}, not {VERSION}")
         factors = {key: Factor(**{part: float(n) for part, n in of.items()}) for key, of in kept["factors"].items()}
         if unknown := sorted(factors.keys() - known.keys()):
-            msg = f"there is no feature {unknown[0]!r}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no feature {unknown[0]!r}")
         numbers = [float(kept["intercept"]), *(number for one in factors.values() for number in asdict(one).values())]
         if not all(map(math.isfinite, numbers)) or any(one.scale <= 0 for one in factors.values()):
-            msg = "a number is not finite, or a scale is not positive"
-            raise ValueError(msg)
+            raise ValueError("a number is not finite, or a scale is not positive")
         return CalibrationModel(numbers[0], factors, str(kept["fitted_on"]))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         msg = f"the confidence model {name!r} cannot be used ({error}); make one with `waypoint eval QUESTIONS --fit`"

@@ -101,8 +101,7 @@ class Thresholds:
         if not (
             0 <= self.low < self.medium < self.high and self.medium < 1 and (self.high <= 1 or self.high == math.inf)
         ):
-            msg = f"the thresholds must be in order, 0 <= low < medium < high <= 1, not {self}"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(f"the thresholds must be in order, 0 <= low < medium < high <= 1, not {self}")
 
     def doubted(self, state: Cited, score: float, found: Mapping[str, float]) -> Confidence | None:
         """Return the confidence of what no strategy rates higher: no answer, or one that is degraded or disputed."""

@@ -100,8 +100,7 @@ def configurable_of(config: RunnableConfig | None) -> Mapping[str, Any]:
     given = {name: value for name in FILTERS if (value := read(name, None)) is not None}
     for name, value in given.items():
         if configurable.get(name, value) != value:
-            msg = f"{name} is {value!r} in the context and {configurable[name]!r} in `configurable`"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(f"{name} is {value!r} in the context and {configurable[name]!r} in `configurable`")
     return {**configurable, **given}
 
 
@@ -113,8 +112,7 @@ def audience_in(config: RunnableConfig | None) -> Audience:
     """
     audience: Audience = configurable_of(config).get("audience", _CALLER.get())
     if audience not in get_args(Audience):
-        msg = f"audience={audience!r} is not one of {', '.join(get_args(Audience))}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"audience={audience!r} is not one of {', '.join(get_args(Audience))}")
     return audience
 
 

@@ -232,8 +232,7 @@ def _checked(
     prompt: ChatPromptTemplate, name: str, variables: Mapping[str, str], *, needed: Sequence[str]
 ) -> ChatPromptTemplate:
     if unknown := sorted(set(variables.values()) - VARIABLES):
-        msg = f"variables={{...: {unknown[0]!r}}} names none of {', '.join(sorted(VARIABLES))}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"variables={{...: {unknown[0]!r}}} names none of {', '.join(sorted(VARIABLES))}")
     used = {*prompt.input_variables, *prompt.optional_variables}
     filled = {variables[variable] for variable in used & variables.keys()}
     for variable in needed:

@@ -63,8 +63,7 @@ class Request:
     def require_time_s(self) -> float:
         """Return the seconds until the call's deadline; LLMTimeoutError where it has passed."""
         if (left := self.left_s()) <= 0:
-            msg = "the time for the question was used up before the language model answered; ask again"
-            raise LLMTimeoutError(msg)
+            raise LLMTimeoutError("the time for the question was used up before the language model answered; ask again")
         return left
 
 

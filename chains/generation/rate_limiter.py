@@ -70,8 +70,7 @@ class RateLimiter:
         with self._lock:
             now = self.clock.now()
             if self._trial is not None:
-                msg = "the language model's rate limit is reached; try again in a moment"
-                raise LLMBusyError(msg, retry_after_s=1)
+                raise LLMBusyError("the language model's rate limit is reached; try again in a moment", retry_after_s=1)
             while self._reserved and self._reserved[0].at + MINUTE_S <= now:
                 self._reserved.popleft()
             reservation = Reservation(self._earliest(now, tokens), tokens)

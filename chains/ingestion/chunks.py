@@ -72,8 +72,7 @@ class Chunker:
 
     def __post_init__(self) -> None:
         if self.join >= self.size:
-            msg = f"join must be below the chunk size {self.size}, not {self.join}"
-            raise ValueError(msg)
+            raise ValueError(f"join must be below the chunk size {self.size}, not {self.join}")
 
     def split(self, source: SourceText) -> list[Chunk]:
         if source.headings:

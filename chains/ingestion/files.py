@@ -116,8 +116,7 @@ def find_files(paths: Iterable[Path], endings: Collection[str]) -> FoundFiles:
             _search(path, as_given, endings, found)
             continue
         if not path.is_file():
-            msg = f"{str(path)!r} does not exist, or is neither a file nor a folder"
-            raise IngestionError(msg)
+            raise IngestionError(f"{str(path)!r} does not exist, or is neither a file nor a folder")
         if path.suffix.lower() not in endings:
             msg = f"{path.name!r} has no ending that can be read; the endings are {', '.join(sorted(endings))}"
             raise IngestionError(msg)
@@ -217,8 +216,7 @@ def _ignored(root: Path) -> Callable[[str], str | None]:
             return lambda _: None
         lines = list(filter(None, read_text(file).splitlines()))
         if slow := next((line for line in lines if len(WILDCARDS.findall(line)) > MAX_WILDCARDS), None):
-            msg = f"more than {MAX_WILDCARDS} wildcards in {slow!r}"
-            raise ValueError(msg)
+            raise ValueError(f"more than {MAX_WILDCARDS} wildcards in {slow!r}")
         patterns = GitIgnoreSpec.from_lines(lines)
     except (OSError, ValueError, IngestionError) as error:
         msg = f"{IGNORE_FILE} in {str(root)!r} cannot be read ({error}); its lines are those of a .gitignore"

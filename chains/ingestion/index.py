@@ -140,8 +140,7 @@ def _add(
     if isinstance(parsed, IngestionError):
         raise parsed
     if file.chosen and file.chosen.audience == "public" and audience_of(parsed.metadata, unstated="public") != "public":
-        msg = "the file says that it is internal; add it for the staff only, or change what it says"
-        raise IngestionError(msg)
+        raise IngestionError("the file says that it is internal; add it for the staff only, or change what it says")
     if address.startswith(("https://", "http://")):
         parsed = replace(parsed, metadata={**parsed.metadata, "source_urls": json.dumps([address])})
     source, warning = writer.sources.claim(file)  # A file that cannot be read takes no other file's document id.

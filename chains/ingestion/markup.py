@@ -31,8 +31,7 @@ def markdown_of(page: Tag) -> str:
             _lay_out(table)
         text = str(_Converter().convert_soup(page))
     except RecursionError as error:
-        msg = "the tags of the page are nested too deeply to be read"
-        raise IngestionError(msg) from error
+        raise IngestionError("the tags of the page are nested too deeply to be read") from error
     lines = (line.rstrip() for line in storable(text).replace("\xad", "").split("\n"))
     text = _EMPTY_LINES.sub("\n\n", "\n".join(lines)).strip() + "\n"
     require_words(text)

@@ -102,8 +102,7 @@ def mirror(
         if progress:
             progress(number, number, document.address)
     if not seen and not done.skipped:
-        msg = "there are no documents; those in the index stay"
-        raise IngestionError(msg)
+        raise IngestionError("there are no documents; those in the index stay")
     if source.is_complete:
         gone = [copy for address, copy in known.items() if address not in seen]
         for copy in gone:

@@ -63,26 +63,22 @@ def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> P
         raise
     except Exception as error:  # Whatever a hostile file makes a library do, the run goes on.
         reason = "it is damaged, or not of the type that its extension says"
-        msg = f"the file cannot be read ({type(error).__name__}): {reason}"
-        raise IngestionError(msg) from error
+        raise IngestionError(f"the file cannot be read ({type(error).__name__}): {reason}") from error
 
 
 def _parsed(source: SourceText, ending: str, chunker: Chunker) -> Parsed:
     """Cut a document and those attached to it, and check their sizes; what of these has no text is a warning."""
     chunks = chunker.split(source)
     if not chunks:
-        msg = "the file contains headings only: there is no text to index"
-        raise IngestionError(msg)
+        raise IngestionError("the file contains headings only: there is no text to index")
     if len(chunks) > MAX_CHUNKS:
-        msg = f"the document has more than {MAX_CHUNKS} chunks; split it"
-        raise IngestionError(msg)
+        raise IngestionError(f"the document has more than {MAX_CHUNKS} chunks; split it")
     audiences = audiences_in(source.text, rows=ending in ROWS)
     stated = strictest([source.metadata.get("audience", ""), *audiences])
     stated_metadata = versions.stated(source.text) | source.metadata | ({"audience": stated} if stated else {})
     metadata = {name: without_controls(value) for name, value in stated_metadata.items()}
     if sum(map(len, metadata.values())) > MAX_METADATA:
-        msg = f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it"
-        raise IngestionError(msg)
+        raise IngestionError(f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it")
     attached, warnings = {}, list(source.warnings)
     for name, document in source.attached.items():
         try:

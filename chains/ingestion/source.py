@@ -90,8 +90,7 @@ def placed_pages(texts: Sequence[str], titles: Sequence[str] = ()) -> Iterator[P
 def require_words(text: str) -> None:
     """Check that there is something to index. Raise IngestionError if there are no words."""
     if not text.strip():
-        msg = "the file is empty: there is no text to index"
-        raise IngestionError(msg)
+        raise IngestionError("the file is empty: there is no text to index")
 
 
 def given(**values: str) -> dict[str, str]:

@@ -87,8 +87,7 @@ def grid_of(rows: Iterable[Iterable[Cell]]) -> Grid:
         cells += len(line)
         size += sum(len(place.text) for place in line.values() if place.row != number)
         if size > MAX_BYTES or cells > MAX_CELLS:
-            msg = f"its tables hold more than {MAX_BYTES // 2**20} MB of text; split it"
-            raise IngestionError(msg)
+            raise IngestionError(f"its tables hold more than {MAX_BYTES // 2**20} MB of text; split it")
     return grid
 
 

@@ -212,8 +212,7 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
     to refuse a document. Of a name that stands twice the last value is returned; `stated` collects all.
     """
     if len(front_matter) > MAX_FRONT_MATTER:
-        msg = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
-        raise IngestionError(msg)
+        raise IngestionError(f"the front matter is longer than {MAX_FRONT_MATTER} characters")
 
     def mapping(pairs: Pairs) -> dict[str, Any]:
         named = [(plain_name(name), value) for name, value in pairs]
@@ -227,8 +226,7 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
         msg = f"{FRONT_MATTER} {error.problem} at line {error.line + 1}"
         raise (IngestionError if error.is_too_large else FrontMatterError)(msg) from error
     if not isinstance(values or {}, dict):
-        msg = f"{FRONT_MATTER} is a {type(values).__name__}; it must be a list of `name: value` lines"
-        raise FrontMatterError(msg)
+        raise FrontMatterError(f"{FRONT_MATTER} is a {type(values).__name__}; it must be a list of `name: value` lines")
     return values or {}
 
 

@@ -61,8 +61,7 @@ class Condense:
             msg = f"the prompt is not a valid template ({error}); write braces that are text as {{{{ and }}}}"
             raise ConfigurationError(msg) from error
         if set(self._prompt.input_variables) != {"conversation", "question"}:
-            msg = "the prompt needs {conversation} and no other variable"
-            raise ConfigurationError(msg)
+            raise ConfigurationError("the prompt needs {conversation} and no other variable")
 
     def invoke(self, question: str, turns: Sequence[Turn], config: RunnableConfig | None = None) -> str | None:
         """Return the question that stands alone; None where the model gave none in time."""

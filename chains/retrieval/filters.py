@@ -88,13 +88,11 @@ def _condition(field: str, wanted: object) -> Condition:
             and all(isinstance(day, str) and _DATE.fullmatch(day) for day in wanted.values())
         ):
             return Condition(field, since=wanted.get("from", "0000"), until=wanted.get("to", "9999"))
-        msg = f"filters: {field!r} must be {{'from': '2024-01-31', 'to': '2024-12'}}, or one of the two"
-        raise QuestionError(msg)
+        raise QuestionError(f"filters: {field!r} must be {{'from': '2024-01-31', 'to': '2024-12'}}, or one of the two")
     values = wanted if isinstance(wanted, list | tuple) else [wanted]
     texts = tuple(value.casefold() for value in values if isinstance(value, str) and len(value) <= LONGEST_VALUE)
     if not 0 < len(values) <= MOST_VALUES or len(texts) < len(values):
-        msg = f"filters: {field!r} must be text, a list of 1 to {MOST_VALUES} texts, or a range of dates"
-        raise QuestionError(msg)
+        raise QuestionError(f"filters: {field!r} must be text, a list of 1 to {MOST_VALUES} texts, or a range of dates")
     return Condition(field, values=texts)
 
 
@@ -152,8 +150,7 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     value = given.get(name)
     if value is None or isinstance(value, str):
         return value
-    msg = f"{name}={value!r} must be text"
-    raise ConfigurationError(msg)
+    raise ConfigurationError(f"{name}={value!r} must be text")
 
 
 class Passages(Protocol):

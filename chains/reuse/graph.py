@@ -139,11 +139,9 @@ def _text_block(text: str, annotations: Sequence[Annotation]) -> dict[str, Any]:
 def _question(state: AnswerState) -> Question:
     *history, last = state["messages"] or [AIMessage("")]
     if not isinstance(last, HumanMessage):
-        msg = "the last message must be the user's question"
-        raise QuestionError(msg)
+        raise QuestionError("the last message must be the user's question")
     if any(block["type"] != "text" for block in last.content_blocks):
-        msg = "only text is supported; leave out images, audio and files"
-        raise QuestionError(msg)
+        raise QuestionError("only text is supported; leave out images, audio and files")
     return Question(question=str(last.text), history=history)
 
 

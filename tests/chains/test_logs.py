@@ -27,7 +27,7 @@ def test_lines_go_to_the_programs_logging_with_their_fields_and_without_secrets(
 def test_an_error_brings_its_traceback_and_a_percent_sign_is_only_that(caplog):
     structlog.reset_defaults()
     try:
-        raise ValueError("100 %s")  # noqa: EM101
+        raise ValueError("100 %s")
     except ValueError:
         get_logger("waypoint_test.module").exception("failed")
 

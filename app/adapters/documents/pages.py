@@ -45,8 +45,7 @@ class PageQueue:
         took more than it may.
         """
         if self._idle.empty() and self.waiting >= self._most_waiting:
-            msg = "too many pages are asked for at the moment"
-            raise PagesBusyError(msg)
+            raise PagesBusyError("too many pages are asked for at the moment")
         self.waiting += 1
         try:
             worker = await self._idle.get()

@@ -126,11 +126,9 @@ def open_pdf(path: Path) -> Iterator[pypdfium2.PdfDocument]:
             document = pypdfium2.PdfDocument(file)
         except pypdfium2.PdfiumError as error:
             if error.err_code == raw.FPDF_ERR_PASSWORD:
-                msg = "the PDF is protected by a password; save it without one"
-                raise IngestionError(msg) from error
+                raise IngestionError("the PDF is protected by a password; save it without one") from error
             if error.err_code == raw.FPDF_ERR_SECURITY:
-                msg = "the PDF is encrypted; save it without encryption"
-                raise IngestionError(msg) from error
+                raise IngestionError("the PDF is encrypted; save it without encryption") from error
             raise
         with document:
             if document.get_formtype() != raw.FORMTYPE_NONE:

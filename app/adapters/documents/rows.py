@@ -38,8 +38,7 @@ def load_json(path: Path) -> SourceText:
         value = json.loads(text.removeprefix("\ufeff"))
         source = _source(_outline(value, 2), value, path, warnings)
     except (ValueError, RecursionError) as error:
-        msg = "the file is no JSON, or is nested too deeply"
-        raise IngestionError(msg) from error
+        raise IngestionError("the file is no JSON, or is nested too deeply") from error
     title = one_line(value.get("title"))[:MAX_NAME] if isinstance(value, dict) else ""
     return replace(source, metadata=source.metadata | {"title": title}) if title else source
 
@@ -78,11 +77,9 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            msg = f"line {number} is no JSON; {FORM}"
-            raise IngestionError(msg) from error
+            raise IngestionError(f"line {number} is no JSON; {FORM}") from error
         if not isinstance(value, dict):
-            msg = f"line {number} is no JSON object; {FORM}"
-            raise IngestionError(msg)
+            raise IngestionError(f"line {number} is no JSON object; {FORM}")
         yield value
 
 

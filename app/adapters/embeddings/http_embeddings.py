@@ -80,12 +80,10 @@ class HttpEmbeddings(Embeddings):
 
     def _checked(self, data: list[Any], expected: int) -> list[list[float]]:
         if [one.get("index") for one in data] != list(range(expected)):
-            msg = f"{len(data)} embeddings for {expected} texts"
-            raise self._calls.misfit(msg)
+            raise self._calls.misfit(f"{len(data)} embeddings for {expected} texts")
         vectors: list[list[float]] = [one.get("embedding") or [] for one in data]
         for vector in vectors:
             self._dimensions = self._dimensions or len(vector)
             if not vector or len(vector) != self._dimensions:
-                msg = f"a vector of {len(vector)} dimensions, not {self._dimensions}"
-                raise self._calls.misfit(msg)
+                raise self._calls.misfit(f"a vector of {len(vector)} dimensions, not {self._dimensions}")
         return vectors

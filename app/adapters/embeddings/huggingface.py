@@ -33,8 +33,7 @@ class TorchEmbeddings(Embeddings):
         try:
             return embed()
         except RuntimeError as error:
-            msg = f"torch could not embed {texts} texts: {str(error).splitlines()[0]}"
-            raise EmbeddingError(msg) from error
+            raise EmbeddingError(f"torch could not embed {texts} texts: {str(error).splitlines()[0]}") from error
 
 
 def torch_embeddings(model: str, *, device: Device = "auto", prefixes: Prefixes = NO_PREFIXES) -> TorchEmbeddings:

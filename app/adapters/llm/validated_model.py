@@ -160,5 +160,4 @@ class _StreamCheck:
         if not self._any:
             raise LLMReplyError(UNREADABLE)
         if not self._finished:
-            msg = "the language model's stream ended before its answer did; try again"
-            raise LLMUnavailableError(msg)
+            raise LLMUnavailableError("the language model's stream ended before its answer did; try again")

@@ -78,8 +78,7 @@ def session_identity(text: bytes | str) -> Identity | None:
 
 def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(fields)) < len(fields):
-        msg = "a field is named twice"
-        raise ValueError(msg)
+        raise ValueError("a field is named twice")
     return found
 
 
@@ -97,8 +96,7 @@ class ApiKeys:
     def __init__(self, entries: str) -> None:
         self._keys = [_read(entry.strip(), number) for number, entry in enumerate(entries.split(","), start=1)]
         if len({identity.user_id for _, identity in self._keys}) < len(self._keys):
-            msg = "API_KEYS names a caller twice; give each key a name of its own"
-            raise ConfigurationError(msg)
+            raise ConfigurationError("API_KEYS names a caller twice; give each key a name of its own")
 
     async def find(self, token: str) -> Identity | None:
         """Return the caller; every key is compared in constant time."""
@@ -118,6 +116,5 @@ def _read(entry: str, number: int) -> tuple[bytes, Identity]:
     try:
         scopes = frozenset(Scope(name) for name in match["scopes"].split("+"))
     except ValueError as error:
-        msg = f"API_KEYS: entry {number}: {error}; allowed are {', '.join(Scope)}"
-        raise ConfigurationError(msg) from None
+        raise ConfigurationError(f"API_KEYS: entry {number}: {error}; allowed are {', '.join(Scope)}") from None
     return bytes.fromhex(match["hash"]), Identity(match["name"], scopes=scopes)

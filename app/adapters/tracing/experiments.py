@@ -71,8 +71,7 @@ class Experiments:
         except (LangSmithError, OSError) as error:  # Those of requests are OSErrors.
             hint = "check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT"
             reason = str(error).partition("\n")[0][:200] or type(error).__name__
-            msg = f"LangSmith did not take the experiment: {reason}; {hint}"
-            raise WaypointError(msg) from error
+            raise WaypointError(f"LangSmith did not take the experiment: {reason}; {hint}") from error
         finally:
             self._client.close()
         if failures:

@@ -65,8 +65,7 @@ class Collector(OTLPSpanExporter):
     def send(self, spans: list[ReadableSpan]) -> None:
         """Send spans in one request. Raise ConnectionError if they did not arrive."""
         if self.export(spans) is not SpanExportResult.SUCCESS:
-            msg = "the collector did not take the spans"
-            raise ConnectionError(msg)
+            raise ConnectionError("the collector did not take the spans")
 
 
 class _Deliver(SpanProcessor):

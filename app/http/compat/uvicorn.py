@@ -66,8 +66,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._stop("head")
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
-            msg = "a request of HTTP/1.1 names one host"
-            raise ValueError(msg)
+            raise ValueError("a request of HTTP/1.1 names one host")
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

@@ -87,8 +87,7 @@ async def caller_with(authenticator: Authenticator, token: str) -> Identity:
         raise _unauthorized(MALFORMED)
     identity = await authenticator.find(token)
     if identity is None:
-        msg = f"Invalid or expired {authenticator.credential}"
-        raise _unauthorized(msg)
+        raise _unauthorized(f"Invalid or expired {authenticator.credential}")
     return identity
 
 

@@ -73,8 +73,7 @@ class Gate:
         await self._admit(life, scope, policy)
         receive, questions = await self._read(scope, client.receive, policy)
         if questions > self.batch_max:
-            msg = f"The batch has {questions} questions; at most {self.batch_max} are allowed"
-            raise RequestRefusedError(422, msg)
+            raise RequestRefusedError(422, f"The batch has {questions} questions; at most {self.batch_max} are allowed")
         if self.rate is not None and (draws or questions):
             client.headers = await self.rate.check(caller_of(Request(scope)), questions, draws)
 

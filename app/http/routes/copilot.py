@@ -59,8 +59,7 @@ class QuestionObject(BaseModel):
     @classmethod
     def _check_object(cls, value: Any) -> Any:
         if not isinstance(value, dict):
-            msg = 'Input should be an object with a question, like {"question": "..."}'
-            raise ValueError(msg)
+            raise ValueError('Input should be an object with a question, like {"question": "..."}')
         return value
 
 

@@ -78,8 +78,7 @@ class KeptAnswers:
         try:
             return kept.result(RATE_TIMEOUT_S)
         except FutureTimeoutError as error:
-            msg = f"{self.store.database.place} does not answer"
-            raise VectorStoreError(msg) from error
+            raise VectorStoreError(f"{self.store.database.place} does not answer") from error
 
     def uses(self) -> dict[str, int]:
         return self.store.uses()

@@ -42,8 +42,7 @@ def verify_proof(
     try:
         certificate = json_format.loads(read_text(file))
     except (IngestionError, RecursionError, ValueError) as error:
-        msg = f"{file} cannot be read as a certificate: {error}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"{file} cannot be read as a certificate: {error}") from error
     reader = _reader(documents) if documents else None
     verdicts = verify(certificate, reader)
     for verdict in verdicts:
@@ -113,8 +112,7 @@ def recall(
 
     services = service_to_ask()
     if not can_recall(services.settings):
-        msg = "recall needs ANSWER_LOG=true and an index of its own, without RETRIEVAL_URL"
-        raise ConfigurationError(msg)
+        raise ConfigurationError("recall needs ANSWER_LOG=true and an index of its own, without RETRIEVAL_URL")
     store = open_answers(services.settings)
     check(store, services.index.current())
     answers = recalled(store, services.index.current(), limit=limit)
@@ -181,8 +179,7 @@ def insights(
     from app.wiring.scope import folder_of
 
     if not (period := re.fullmatch(r"(\d{1,4})([dw])", since)):
-        msg = f"--since {since!r} is no number of days or weeks; write 30d or 8w"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"--since {since!r} is no number of days or weeks; write 30d or 8w")
     days = int(period[1]) * {"d": 1, "w": 7}[period[2]]
     services = service_to_ask(read_settings())
     is_here = folder and not services.settings.retrieval.url

@@ -273,11 +273,9 @@ def write_new(file: Path, text: str) -> None:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)
     except FileExistsError as error:
-        msg = f"{file} exists already; nothing was written into it"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"{file} exists already; nothing was written into it") from error
     except OSError as error:
-        msg = f"{file} cannot be written: {error.strerror}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"{file} cannot be written: {error.strerror}") from error
 
 
 def proposed(answers: Iterable[LoggedAnswer]) -> str:

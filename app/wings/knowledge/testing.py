@@ -82,8 +82,7 @@ def read_cases(path: Path) -> list[FileCase]:
     files = sorted(path.rglob(PATTERN)) if path.is_dir() else [path]
     found = [case for file in files for case in _cases(file, path if path.is_dir() else path.parent)]
     if not found:
-        msg = f"{path} holds no tests: write `{PATTERN}` beside the documents, like\n{EXAMPLE}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"{path} holds no tests: write `{PATTERN}` beside the documents, like\n{EXAMPLE}")
     return found
 
 
@@ -99,8 +98,7 @@ def _text(file: Path, root: Path) -> str:
     except (OSError, RuntimeError):  # Links in a circle.
         is_inside = False
     if not is_inside:
-        msg = "it is a symbolic link out of the folder, or to nowhere"
-        raise IngestionError(msg)
+        raise IngestionError("it is a symbolic link out of the folder, or to nowhere")
     return read_text(file)
 
 
@@ -115,11 +113,9 @@ def _cases(file: Path, root: Path) -> Iterator[FileCase]:
         place = ".".join(map(str, [number + 1 if isinstance(number, int) else number, *fields]))
         known = "known are " + ", ".join(Case.model_fields)
         why = known if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
-        msg = f"{name}, {place or 'the file'}: {why}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"{name}, {place or 'the file'}: {why}") from error
     except (IngestionError, YamlError) as error:
-        msg = f"{name} cannot be read: {error}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"{name} cannot be read: {error}") from error
 
 
 _CASES = TypeAdapter(list[Case])
@@ -231,8 +227,7 @@ def _propose(file: Path) -> None:
 
     store = open_answers(read_settings())
     if not (text := proposed(store.answers())):
-        msg = f"no logged answer that cites a document was rated well ({store.database.place})"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"no logged answer that cites a document was rated well ({store.database.place})")
     write_new(file, text)
     show(f"Wrote {file}: read the tests before you keep them.")
 
@@ -300,12 +295,10 @@ def _check_out(folder: Path, commit: str, target: Path) -> None:
         archive = subprocess.run(found, capture_output=True, check=True)  # noqa: S603
         subprocess.run(["tar", "-x", "-C", str(target)], input=archive.stdout, check=True, capture_output=True)  # noqa: S603, S607
     except FileNotFoundError as error:
-        msg = f"--changed-since needs git and tar: {error}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"--changed-since needs git and tar: {error}") from error
     except subprocess.CalledProcessError as error:
         why = " ".join(error.stderr.decode(errors="replace").split())
-        msg = f"--changed-since {commit!r}: {why}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"--changed-since {commit!r}: {why}") from error
 
 
 def junit_xml(results: Sequence[Result]) -> bytes:

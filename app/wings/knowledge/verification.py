@@ -197,8 +197,7 @@ def _sources(certificate: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for sentence in certificate["sentences"]:
         number += len(sentence["sources"])
         if sentence["start"] < at or number > MOST_SOURCES:
-            msg = f"its sentences overlap, or have more than {MOST_SOURCES} sources"
-            raise ValueError(msg)
+            raise ValueError(f"its sentences overlap, or have more than {MOST_SOURCES} sources")
         at = sentence["end"]
         yield from sentence["sources"]
 

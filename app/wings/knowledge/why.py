@@ -51,8 +51,7 @@ def why(
     passages is that of the settings. Raise QuestionError if the answer comes from a service elsewhere.
     """
     if services.settings.retrieval.url is not None:
-        msg = "RETRIEVAL_URL asks another service for passages: ask it there"
-        raise QuestionError(msg)
+        raise QuestionError("RETRIEVAL_URL asks another service for passages: ask it there")
     documents = services.index.library.catalogue("internal")
     files = {doc_id: str(source.path) for doc_id, source in documents.sources.items()}
     wanted = expected.casefold()

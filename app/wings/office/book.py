@@ -28,8 +28,7 @@ def load_epub(path: Path) -> SourceText:
     """Read the chapters of a book as markdown; the table of contents is left out."""
     with open_file(path) as file, open_archive(file, besides=MEDIA) as archive:
         if RIGHTS in archive.namelist():
-            msg = "the book is protected against copying, and cannot be read"
-            raise IngestionError(msg)
+            raise IngestionError("the book is protected against copying, and cannot be read")
         place = str(_xml(archive, CONTAINER).find("rootfile")["full-path"])
         package = _xml(archive, place)
         title = words_of(package.find("title")) or title_of(path)

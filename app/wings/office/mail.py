@@ -47,8 +47,7 @@ def load_msg(path: Path) -> SourceText:
     try:
         from olefile import OleFileIO  # noqa: PLC0415 - An extra; only this format needs it.
     except ImportError as error:
-        msg = "reading .msg needs olefile: pip install 'waypoint-copilot[formats]'"
-        raise IngestionError(msg) from error
+        raise IngestionError("reading .msg needs olefile: pip install 'waypoint-copilot[formats]'") from error
     with OleFileIO(io.BytesIO(read_bytes(path))) as file:
         message = EmailMessage(policy.default)
         if headers := _property(file, "", "007D"):

@@ -40,8 +40,7 @@ class Tesseract:
         """
         left = min(PAGE_S, self._ends - time.monotonic())
         if left <= 0:
-            msg = "was not read: the time for the scanned pages of this file is over; split it"
-            raise RecognitionError(msg)
+            raise RecognitionError("was not read: the time for the scanned pages of this file is over; split it")
         command = [self.program, "stdin", "stdout", "-l", self.languages]
         try:
             found = subprocess.run(  # noqa: S603 - the program that the settings found.
@@ -49,8 +48,7 @@ class Tesseract:
                 env={"OMP_THREAD_LIMIT": "1"},
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            msg = f"was not read: tesseract took more than {left:.0f} s"
-            raise RecognitionError(msg) from error
+            raise RecognitionError(f"was not read: tesseract took more than {left:.0f} s") from error
         except (OSError, subprocess.CalledProcessError) as error:
             msg = (
                 f"was not read: tesseract failed; is its language {self.languages!r} installed (INGEST_OCR_LANGUAGES)?"

@@ -28,8 +28,7 @@ def open_archive(file: IO[bytes], *, besides: tuple[str, ...] = ()) -> zipfile.Z
     archive = zipfile.ZipFile(file)
     counted = (entry for entry in archive.infolist() if not entry.filename.startswith(besides))
     if sum(entry.file_size for entry in counted if not entry.filename.endswith(besides)) > UNPACKED_BYTES:
-        msg = f"the document unpacks to more than {UNPACKED_BYTES // 2**20} MB; split it"
-        raise IngestionError(msg)
+        raise IngestionError(f"the document unpacks to more than {UNPACKED_BYTES // 2**20} MB; split it")
     return archive
 
 
@@ -64,6 +63,5 @@ def trials(_settings: object) -> Iterator[Trial]:
 def _installed() -> str:
     missing = [package for package in PACKAGES if find_spec(package) is None]
     if missing:
-        msg = f"Word, Excel and PowerPoint files are not read: {', '.join(missing)} not installed"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"Word, Excel and PowerPoint files are not read: {', '.join(missing)} not installed")
     return "Word, Excel and PowerPoint files are read"

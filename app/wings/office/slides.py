@@ -28,8 +28,7 @@ def load_pptx(path: Path) -> SourceText:
     struck = [words for slide in slides for words in _strike_out(slide)]
     texts = ["" if number in hidden else _text(slide) for number, slide in enumerate(slides, start=1)]
     if not any(texts):
-        msg = f"none of its {len(texts)} slides has text to index"
-        raise IngestionError(msg)
+        raise IngestionError(f"none of its {len(texts)} slides has text to index")
     names = (slide.shapes.title for slide in slides)
     titles = [one_line(name.text_frame.text)[:MAX_NAME] if name is not None else "" for name in names]
     warnings = [

@@ -121,14 +121,12 @@ def load_rtf(path: Path) -> SourceText:
     """Read Rich Text by the program pandoc, which reads no other file."""
     program = shutil.which("pandoc", path="/usr/local/bin:/usr/bin:/opt/homebrew/bin")
     if program is None:
-        msg = "reading RTF needs the program pandoc: install it, or save the file as DOCX"
-        raise IngestionError(msg)
+        raise IngestionError("reading RTF needs the program pandoc: install it, or save the file as DOCX")
     command = [program, "--sandbox", "--from", "rtf", "--to", "html"]
     content = read_bytes(path)
     done = subprocess.run(command, input=content, capture_output=True, timeout=_PANDOC_S, check=False)  # noqa: S603 - A fixed command.
     if done.returncode or not content.startswith(b"{\\rtf"):
-        msg = "pandoc cannot read the file: it is damaged, or no RTF"
-        raise IngestionError(msg)
+        raise IngestionError("pandoc cannot read the file: it is damaged, or no RTF")
     return _of_html(done.stdout.decode("utf-8", "replace"), path)
 
 

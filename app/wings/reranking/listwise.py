@@ -43,8 +43,7 @@ class ListwiseReranker(BaseDocumentCompressor):
         places = dict.fromkeys(int(number) - 1 for number in _NUMBER.findall(reply))
         chosen = [documents[place] for place in places if 0 <= place < len(documents)]
         if not chosen:
-            msg = "the reply names no passage"
-            raise ValueError(msg)
+            raise ValueError("the reply names no passage")
         return chosen
 
 

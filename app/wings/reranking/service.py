@@ -66,8 +66,7 @@ class ServiceReranker(BaseDocumentCompressor):
     def _read(self, response: httpx.Response, count: int) -> list[Result]:
         results = self._calls.reply(response, Reply).results
         if not all(0 <= one.index < count for one in results):
-            msg = f"results that are not among the {count} passages"
-            raise self._calls.misfit(msg)
+            raise self._calls.misfit(f"results that are not among the {count} passages")
         return results
 
 

@@ -109,8 +109,7 @@ def read_verdict(message: BaseMessage) -> ModerationResult:
     """Return the verdict that a guard model wrote. Raise ModerationError if the message holds none."""
     reply = _REPLY.match(message.text)
     if reply is None:
-        msg = "the guard model wrote neither `safe` nor `unsafe`; check MODERATION_MODEL"
-        raise ModerationError(msg)
+        raise ModerationError("the guard model wrote neither `safe` nor `unsafe`; check MODERATION_MODEL")
     codes = [code.upper() for code in _CODE.findall(reply["codes"])]
     return ModerationResult(
         flagged=reply["verdict"].lower() == "unsafe", categories=tuple(CATEGORIES.get(code, code) for code in codes)

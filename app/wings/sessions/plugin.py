@@ -57,8 +57,7 @@ class AuthService:
                 return None
             return session_identity(response.raise_for_status().content)
         except (httpx.HTTPError, ValueError, RecursionError) as error:
-            msg = "the auth service does not answer as agreed; check AUTH_URL"
-            raise IdentityStoreError(msg) from error
+            raise IdentityStoreError("the auth service does not answer as agreed; check AUTH_URL") from error
 
     async def aclose(self) -> None:
         await self._client.aclose()

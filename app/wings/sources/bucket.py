@@ -120,8 +120,7 @@ class Bucket:
         """Yield what an object holds; a large one is read in several requests, which may meet another version."""
         yield from iter(lambda: content.read(PART_BYTES), b"")
         if _mark(self._files.info(path)) != _mark(content.details):
-            msg = "it changed while it was fetched; ingest it again"
-            raise IngestionError(msg)
+            raise IngestionError("it changed while it was fetched; ingest it again")
 
 
 def _mark(about: Mapping[str, Any]) -> str:

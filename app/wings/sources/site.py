@@ -257,8 +257,7 @@ class Site:
         listed = self._listed(given or [*robots.sitemaps, urljoin(self.address, "/sitemap.xml")], folder)
         start = [] if given else [self.address]
         if given and not listed:
-            msg = "it is no sitemap with addresses of its own host and folder"
-            raise IngestionError(msg)
+            raise IngestionError("it is no sitemap with addresses of its own host and folder")
         return deque((page, 0) for page in dict.fromkeys([*start, *listed])), 0 if listed else self.max_depth
 
     def _listed(self, sitemaps: list[str], folder: Path) -> list[str]:

@@ -72,12 +72,10 @@ class PublicTransport(httpx.BaseTransport):
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            msg = f"{host} has no address"
-            raise httpx.ConnectError(msg, request=request) from error
+            raise httpx.ConnectError(f"{host} has no address", request=request) from error
         addresses = [str(entry[4][0]) for entry in found]
         if not self.allow_private and not all(is_public(address) for address in addresses):
-            msg = f"{host} leads into a private network"
-            raise PrivateAddressError(msg)
+            raise PrivateAddressError(f"{host} leads into a private network")
         return addresses[0]
 
 
@@ -116,8 +114,7 @@ def save(parts: Iterable[bytes], folder: Path, *, max_bytes: int, timeout_s: flo
                 size += len(part)
                 if size > max_bytes or time.monotonic() > end:
                     limit = f"{max_bytes // 2**20} MB or {timeout_s:g} seconds"
-                    msg = f"it is larger or slower than {limit} allows"
-                    raise IngestionError(msg)
+                    raise IngestionError(f"it is larger or slower than {limit} allows")
                 file.write(part)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -184,19 +181,15 @@ class WebClient:
             try:
                 reply = self._ask(address, folder, {name: value for name, value in headers.items() if value})
             except PrivateAddressError as error:
-                msg = f"{error}; WEB_ALLOW_PRIVATE=true allows that"
-                raise IngestionError(msg) from error
+                raise IngestionError(f"{error}; WEB_ALLOW_PRIVATE=true allows that") from error
             except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-                msg = f"it cannot be fetched ({type(error).__name__})"
-                raise IngestionError(msg) from error
+                raise IngestionError(f"it cannot be fetched ({type(error).__name__})") from error
             if isinstance(reply, Reply):
                 return reply
             address = urljoin(address, reply)
             if not may_follow(address):
-                msg = f"it leads to {address}, which is not part of this source"
-                raise IngestionError(msg)
-        msg = f"it leads on more than {REDIRECTS} times"
-        raise IngestionError(msg)
+                raise IngestionError(f"it leads to {address}, which is not part of this source")
+        raise IngestionError(f"it leads on more than {REDIRECTS} times")
 
     def _ask(self, address: str, folder: Path, headers: dict[str, str]) -> Reply | str:
         """Return the reply to one request, or where it leads."""
@@ -220,6 +213,5 @@ class WebClient:
         path = save(response.iter_raw(), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
         if response.headers.get("content-encoding", "identity") != "identity":
             path.unlink()
-            msg = "it comes compressed, though it was asked for as it is"
-            raise IngestionError(msg)
+            raise IngestionError("it comes compressed, though it was asked for as it is")
         return path

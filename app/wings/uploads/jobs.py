@@ -128,14 +128,12 @@ def safe_name(given: str, endings: Collection[str]) -> str:
     name = _SPACES.sub(" ", _FORBIDDEN.sub("_", shown)).strip(" .")
     stem, dot, ending = name.rpartition(".")
     if not dot or not stem.strip(" ."):
-        msg = f"it needs a name with one of the extensions {', '.join(sorted(endings))}"
-        raise FileNameError(msg)
+        raise FileNameError(f"it needs a name with one of the extensions {', '.join(sorted(endings))}")
     if f".{ending.lower()}" not in endings:
         msg = f"files that end in .{ending} cannot be read; the extensions are {', '.join(sorted(endings))}"
         raise FileNameError(msg)
     if stem.upper() == "README":
-        msg = "a README describes a folder and is not read; give it another name"
-        raise FileNameError(msg)
+        raise FileNameError("a README describes a folder and is not read; give it another name")
     stem = stem.encode()[:MAX_BYTES].decode(errors="ignore").rstrip(" .")
     return f"{'_' if _DEVICE.fullmatch(stem) else ''}{stem}.{ending.lower()}"
 

@@ -124,8 +124,7 @@ def read_classifier(text: str) -> Classifier:
     """Return the classifier of a file's text. Raise ValueError if the file is of another version."""
     kept = json.loads(text)
     if kept["version"] != VERSION:
-        msg = f"the version of the injection classifier is {kept['version']!r}, not {VERSION}"
-        raise ValueError(msg)
+        raise ValueError(f"the version of the injection classifier is {kept['version']!r}, not {VERSION}")
     return Classifier(kept["intercept"], kept["weights"], kept["fitted_on"])
 
 
