@@ -10,7 +10,7 @@ from chains.text.tokens import MONTHS, tokens
 from chains.text.words import one_error_away, word_list
 
 Kind = Literal[
-    "phone", "address", "duration", "count", "share", "money", "number", "date", "who", "where", "definition",
+    "phone", "mail", "address", "duration", "count", "share", "money", "number", "date", "who", "where", "definition",
     "verdict", "list", "manner", "exception",
 ]  # fmt: skip
 
@@ -21,7 +21,8 @@ _AMOUNTS: Final = (
 )
 _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("phone", r"\b(?:tele)?phone number|\bfax number|\bhotline\b"),
-    ("address", r"\baddress(?:es)?\b"),
+    ("mail", r"\be-?mail address(?:es)?\b"),
+    ("address", r"(?<!mail )\baddress(?:es)?\b"),
     ("duration", rf"\bhow (?:long|soon|quickly|far ahead|many {_UNITS_OF_TIME})\b"),
     ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),
     ("share", r"\bper ?cent(?:age)?\b|\b(?:commission|discount|duty|gst|interest|tax|vat) rates?\b"),
@@ -85,6 +86,7 @@ ROLES: Final = word_list("""
 _MONTHS: Final = "|".join(month.title() for month in MONTHS)
 _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "phone": re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}"),
+    "mail": re.compile("@"),
     "address": re.compile(
         r"@|https?://|www\.|\b(?:Street|Road|Avenue|Lane|Square|Drive|Quay|Boulevard|P\.? ?O\.? Box)\b"
         r"|stra(?:\u00df|ss)e\b"
@@ -116,7 +118,7 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
     "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
 }  # fmt: skip
-_STRICT: Final[tuple[Kind, ...]] = ("phone", "address", "duration", "count", "share", "money")
+_STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "address", "duration", "count", "share", "money")
 """Kinds whose figures have a measure by which another kind is told: the first that is asked for counts."""
 
 
@@ -153,7 +155,7 @@ def _gives(kind: Kind, text: str, question: str) -> bool | None:
     A clock's time is also a length, as of a song, but no number of days.
     """
     form = _GIVES.get(kind)
-    if kind not in _STRICT[2:]:
+    if kind not in _STRICT[3:]:
         return bool(form and form.search(text))
     known = {(one.measure, one.low, one.high) for one in quantities(question)}
     figures = [one for one in quantities(text) if not one.label and (one.measure, one.low, one.high) not in known]

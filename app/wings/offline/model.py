@@ -131,7 +131,7 @@ class OfflineChatModel(BaseChatModel):
         """
         if self.similarity is not None:
             texts = [f"{one.header} {one.text}" for one in shown]
-            asked, own = (corrected(words, texts, self.similarity) for words in (asked, own))
+            asked, own, said = (corrected(words, texts, self.similarity) for words in (asked, own, said))
         if whole := overview(own or asked, shown):
             return whole
         question = read(asked, own, said)
