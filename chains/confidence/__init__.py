@@ -3,13 +3,7 @@
 from chains.confidence.calibrated import WORDS, CalibratedConfidence, CertifiedConfidence, features
 from chains.confidence.calibration_model import CalibrationModel, load_model
 from chains.confidence.composite import CompositeConfidence
-from chains.confidence.levels import (
-    ConfidenceStrategy,
-    RateAnswers,
-    Thresholds,
-    WithoutFactors,
-    without_confidence,
-)
+from chains.confidence.levels import ConfidenceStrategy, RateAnswers, Thresholds, WithoutFactors, without_confidence
 from chains.confidence.tiered import score_confidence
 
 __all__ = [

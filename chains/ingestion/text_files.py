@@ -193,10 +193,7 @@ def load_plain(path: Path) -> SourceText:
     return SourceText(text, start, {"title": title_of(path)} | stated.strictest(), plain=True, warnings=warnings)
 
 
-LOADERS = {
-    **dict.fromkeys((".md", ".markdown"), load_markdown),
-    **dict.fromkeys((".txt", ".text"), load_plain),
-}
+LOADERS = {**dict.fromkeys((".md", ".markdown"), load_markdown), **dict.fromkeys((".txt", ".text"), load_plain)}
 
 
 def _front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int]:

@@ -281,9 +281,7 @@ class PageOfDocument(BaseModel):
 
 # The picture is first: the other route would reject `3.png` as a page number.
 @router.get(
-    "/documents/{doc_id}/pages/{page}.png",
-    response_class=Response,
-    responses=_PAGE_ERRORS | {200: CONTENTS["picture"]},
+    "/documents/{doc_id}/pages/{page}.png", response_class=Response, responses=_PAGE_ERRORS | {200: CONTENTS["picture"]}
 )
 @Policy(pages="pictures")
 async def page_picture(

@@ -247,10 +247,7 @@ def _whole(certificate: Mapping[str, Any], unmarked: Callable[[str], str]) -> It
 
 
 def _judge(
-    certificate: Mapping[str, Any],
-    sentence: Mapping[str, Any],
-    unmarked: Callable[[str], str],
-    read: Reader | None,
+    certificate: Mapping[str, Any], sentence: Mapping[str, Any], unmarked: Callable[[str], str], read: Reader | None
 ) -> Verdict:
     says = sentence["says"]
     shown = unmarked(certificate["answer"][sentence["start"] : sentence["end"]])
