@@ -25,10 +25,10 @@ def ask(
     gc.disable()  # The process lives for seconds: garbage collection would only delay the answer.
     settings = read_settings()
     text = check_question(question, settings.web.question_characters)
-    asked = question_with(text, top_k=top_k, threshold=threshold, language=language)
+    question_fields = question_with(text, top_k=top_k, threshold=threshold, language=language)
     service = service_to_ask(settings, logs_answers=True)
     if json:
-        answer = service.chain.invoke(asked)
+        answer = service.chain.invoke(question_fields)
         show(as_json(answer))
     else:
         from app.wiring.llm import unused_local_server
@@ -40,7 +40,7 @@ def ask(
                 "LLM_PROVIDER=offline hides this line."
             )
         parts: list[Any] = []
-        show_stream(answer_text(service.chain.stream(asked), parts))
+        show_stream(answer_text(service.chain.stream(question_fields), parts))
         answer = merge(parts)
     if proof is not None:
         from app import hooks

@@ -95,8 +95,8 @@ def answer_facts(answer: Answer) -> Iterator[str]:
 
 def _listed(section: Section) -> str:
     heading, lines = section
-    shown = (f"  {escaped(line)}" if line else "" for line in lines)
-    return "\n".join([f"{heading}:", *shown, "\n"]) if lines else ""
+    indented = (f"  {escaped(line)}" if line else "" for line in lines)
+    return "\n".join([f"{heading}:", *indented, "\n"]) if lines else ""
 
 
 def problem_lines(report: "Report") -> list[str]:

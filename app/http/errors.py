@@ -88,8 +88,8 @@ def reply_to(error: Exception) -> ErrorReply:
             return ErrorReply(400, str(error))
         case RequestValidationError():
             issues = error.errors()
-            shown = [{"loc": one["loc"], "msg": issue_text(one), "type": one["type"]} for one in issues]
-            return ErrorReply(422, first_issue(error), issues=shown)
+            fields = [{"loc": one["loc"], "msg": issue_text(one), "type": one["type"]} for one in issues]
+            return ErrorReply(422, first_issue(error), issues=fields)
         case HTTPException():
             return ErrorReply(error.status_code, str(error.detail), error.headers)
     known = (ERROR_REPLIES[kind] for kind in type(error).__mro__ if kind in ERROR_REPLIES)

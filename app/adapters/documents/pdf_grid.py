@@ -66,7 +66,7 @@ def grids(page: pypdfium2.PdfPage) -> list[Grid]:
             upright.append((min(y, other_y), max(y, other_y), x))
         elif abs(y - other_y) < 1 and abs(x - other_x) >= SHORTEST:
             level.append((min(x, other_x), max(x, other_x), y))
-    found = []
+    grids = []
     for bottom, top in _runs(upright) if len(upright) + len(level) <= MOST_RULES else ():
         across = [rule for rule in level if bottom - NEAR <= rule[2] <= top + NEAR]
         for left, right in _runs(across):
@@ -74,8 +74,8 @@ def grids(page: pypdfium2.PdfPage) -> list[Grid]:
             beside = [rule for rule in across if _meet(rule, left, right)]
             columns, rows = (_places(place for _, _, place in rules) for rules in (inside, beside))
             if min(len(columns), len(rows)) >= FEWEST_RULES:
-                found.append(Grid(columns, rows, inside, beside))
-    return found
+                grids.append(Grid(columns, rows, inside, beside))
+    return grids
 
 
 def _meet(rule: Rule, begin: float, end: float) -> bool:

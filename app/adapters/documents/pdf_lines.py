@@ -39,13 +39,13 @@ class Unseen:
             self._is_suspicious(start + place) for place in (words[0].start(), words[-1].end() - 1)
         ):
             return letters
-        shown = list(letters)
+        visible = list(letters)
         for word in words:
             if self._is_suspicious(start + word.start()) and self._is_blank(start + word.start(), start + word.end()):
-                shown[word.start() : word.end()] = " " * len(word[0])
-        hidden = " ".join(word[0] for word in words if shown[word.start()] == " ")
+                visible[word.start() : word.end()] = " " * len(word[0])
+        hidden = " ".join(word[0] for word in words if visible[word.start()] == " ")
         self.texts += [hidden] * bool(hidden)
-        return "".join(shown)
+        return "".join(visible)
 
     def _is_suspicious(self, number: int) -> bool:
         values = [ctypes.c_uint() for _ in range(4)]

@@ -51,12 +51,12 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""
     services, identity = request.app.state.services, identity_of(request)
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
-    kept = False
+    is_stored = False
     if services.answer_log is not None:  # If that fails, the feedback is accepted only where another receiver takes it.
         caller = {"user_id": identity.user_id, "audience": identity.audience}
         rate, others = services.answer_log.rate, services.index.outbox or services.tracing.scores
         try:
-            kept = await run_in_threadpool(rate, str(body.trace_id), body.score, body.comment, **caller)
+            is_stored = await run_in_threadpool(rate, str(body.trace_id), body.score, body.comment, **caller)
         except NotTheAskerError:
             raise RequestRefusedError(403, OTHERS) from None
         except VectorStoreError as error:
@@ -71,4 +71,4 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     if services.tracing.scores:
         services.tracing.scores.put(body.model_dump())
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
-    return FeedbackAccepted(kept=kept)
+    return FeedbackAccepted(kept=is_stored)
