@@ -8,12 +8,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
 from tests.completions import completion, events
+from tests.loopback import listening
 
 MODEL = "llama-3.1-8b-instant"
 
@@ -56,17 +57,8 @@ def fake_groq(fake: FakeGroq | None = None) -> Iterator[FakeGroq]:
     class Handler(_Handler):
         groq = answering
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    answering.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with listening(Handler) as answering.url:
         yield answering
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def groq_server() -> Iterator[FakeGroq]:

@@ -5,12 +5,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.langsmith_datasets import Datasets, parts
+from tests.loopback import listening
 from tests.waiting import PATIENCE_S
 
 
@@ -104,18 +105,11 @@ def backend() -> Iterator[Backend]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    stub.url = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield stub
-    finally:
-        closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(Handler) as stub.url:
+        try:
+            yield stub
+        finally:
+            closing.set()
 
 
 def _read_spans(body: bytes) -> Iterator[Any]:

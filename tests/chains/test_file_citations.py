@@ -1,9 +1,8 @@
 """Citations of OpenAI's search of files in an agent: the real client, against a server of the Responses API."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from chains import CitationMiddleware
+from tests.loopback import listening
 
 FOUND = "A day ticket for the pool costs 6.50 EUR."
 TEXT = "A day ticket costs 6.50 EUR. It is free on Mondays."
@@ -54,13 +54,8 @@ class Responses(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Responses)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Responses) as url:
+        yield f"{url}/v1"
 
 
 def annotations(url: str, **options: Any) -> list[Any]:

@@ -1,10 +1,11 @@
 """Somebody's own web page on loopback: another origin, which puts the co-pilot into itself."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.loopback import listening
 
 
 class Site:
@@ -31,14 +32,6 @@ def other_site() -> Iterator[Site]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    site = Site(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with listening(Handler) as url:
+        site = Site(url)
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

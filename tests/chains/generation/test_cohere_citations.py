@@ -1,9 +1,8 @@
 """Citations of Cohere's models: the real client, against a server that speaks its chat API (v2)."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from pydantic import SecretStr
 from tests.chains.generation.test_native_citations import FEES, QUESTION, chain
 from tests.chains.gst import DOCUMENT
 from tests.chains.test_composition import called, every_way
+from tests.loopback import listening
 
 cohere = pytest.importorskip("langchain_cohere", reason="langchain-cohere is not installed")
 
@@ -52,14 +52,8 @@ class Chat(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Any]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    yield cohere.ChatCohere(model="command-of-the-test", cohere_api_key=SecretStr("none"), base_url=url)
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Chat) as url:
+        yield cohere.ChatCohere(model="command-of-the-test", cohere_api_key=SecretStr("none"), base_url=url)
 
 
 @every_way

@@ -1,9 +1,8 @@
 """Citations of the model itself: the real clients, against a server that speaks the Messages API of Anthropic."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from chains.citations import CiteSources
 from chains.errors import ConfigurationError
 from tests.chains.gst import DOCUMENT, Shelf
 from tests.chains.test_composition import called, every_way
+from tests.loopback import listening
 
 anthropic = pytest.importorskip("langchain_anthropic", reason="langchain-anthropic is not installed")
 
@@ -91,14 +91,9 @@ class Messages(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Any]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Messages)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    yield anthropic.ChatAnthropic(model="claude-of-the-test", api_key=SecretStr("none"), base_url=url, max_retries=0)
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Messages) as url:
+        options: Any = {"model": "claude-of-the-test", "api_key": SecretStr("none"), "max_retries": 0}
+        yield anthropic.ChatAnthropic(base_url=url, **options)
 
 
 def chain(model: Any, style: Any = "title") -> Any:
