@@ -10,7 +10,7 @@ import chains
 
 if TYPE_CHECKING:
     from app.settings import Settings, SettingsError, load_settings
-    from app.wiring.program import open_chain, open_retriever, process_query, retrieve
+    from app.wiring.service import open_chain, open_retriever, process_query, retrieve
     from chains import *  # noqa: F403 - its public names are public here too.
     from chains.errors import WaypointError
     from chains.ingestion.source import SourceText
@@ -47,9 +47,9 @@ def __getattr__(name: str) -> Any:
 
 def _module_of(name: str) -> Any:
     if name in {"open_chain", "open_retriever", "process_query", "retrieve"}:
-        from app.wiring import program
+        from app.wiring import service
 
-        return program
+        return service
     if name in {"Settings", "SettingsError", "load_settings"}:
         from app import settings
 

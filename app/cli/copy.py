@@ -27,7 +27,7 @@ def copy(
 
 def migrate() -> None:
     """Create or upgrade the tables of the ledger, in its file or in the database of DATABASE_URL."""
-    from app.wiring.ledger import ledger_of
+    from app.wiring.storage import ledger_of
 
     database = ledger_of(read_settings())
     database.migrate()

@@ -89,7 +89,7 @@ def _retrieval(settings: Settings) -> Iterator[Trial]:
     from app.wiring.chain import open_answerer
     from app.wiring.index import open_index
     from app.wiring.observability import QUESTION
-    from app.wiring.sample import ingest_command
+    from app.wiring.storage import ingest_command
 
     index = cache(lambda: open_index(settings))
 
@@ -146,7 +146,7 @@ def _models(settings: Settings) -> Iterator[Trial]:
 def _certificate(settings: Settings) -> Iterator[Trial]:
     """Yield the certificate of the high level of confidence."""
     from app.wiring.certification import COMMAND, REMEDY, Certification
-    from app.wiring.ledger import ledger_of
+    from app.wiring.storage import ledger_of
 
     certification = Certification(settings, lambda: ledger_of(settings).fact("version"))
     status = certification.status if settings.retrieval.url is None else None
@@ -158,7 +158,7 @@ def _certificate(settings: Settings) -> Iterator[Trial]:
 def _side_steps(settings: Settings) -> Iterator[Trial]:
     """Yield the steps beside answers and ingestions."""
     from app.ledger.work import Faults
-    from app.wiring.ledger import ledger_of
+    from app.wiring.storage import ledger_of
 
     remedy = "report it with its log line `side_step_failed`; a fault is listed here for seven days"
     yield Trial("side steps", lambda: Faults(ledger_of(settings)).status(), remedy, required=False)

@@ -60,8 +60,8 @@ def ingest(
     """Update the index from files: only changed parts are embedded again; vanished files are removed."""
     from app.wiring import open_index
     from app.wiring.ingestion import EngineChoice, is_address
-    from app.wiring.sample import SAMPLE_INDEX, ingest_command, sample_corpus
     from app.wiring.scope import describe_scope
+    from app.wiring.storage import SAMPLE_INDEX, ingest_command, sample_corpus
 
     if ray_address is not None and engine != "ray":
         raise typer.BadParameter("--ray-address needs --engine ray")
@@ -179,7 +179,7 @@ def watch_folders(
 
 def read_settings(paths: Sequence[str] = ()) -> Settings:
     """Return the settings of the index that is asked, or the paths go into; warn of variables that nothing reads."""
-    from app.wiring.sample import settings_to_ask
+    from app.wiring.storage import settings_to_ask
 
     settings = load_settings()
     if names := unused_warning():
@@ -193,7 +193,7 @@ def service_to_ask(settings: Settings | None = None, *, serving: bool = False, l
     Raise VectorStoreError if the index is empty; a service starts all the same, because documents may be added to it.
     """
     from app.wiring import open_service, sample_corpus
-    from app.wiring.sample import SAMPLE_INDEX, ingest_command
+    from app.wiring.storage import SAMPLE_INDEX, ingest_command
 
     service = open_service(settings or read_settings(), serving=serving, logs_answers=logs_answers)
     settings, index = service.settings, service.index

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from app.wiring.sample import sample_corpus
+from app.wiring.storage import sample_corpus
 from chains.documents.audience import Audience
 from chains.errors import ConfigurationError, IngestionError
 from chains.question import QUERY_MAX_CHARACTERS

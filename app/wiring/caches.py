@@ -15,7 +15,7 @@ import prompts
 from app.ledger.work import LedgerCache
 from app.settings import Settings
 from app.settings.answering import ANSWERING
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from chains.caching.typed_cache import CacheStats, LevelName, TypedCache, canonical
 from chains.clock import Clock
 from chains.retrieval import ChunkRetriever

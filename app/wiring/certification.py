@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.settings import Settings
 from app.wiring.caches import answer_facts
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from chains.confidence import WORDS, CalibratedConfidence, CertifiedConfidence, ConfidenceStrategy, load_model
 from chains.errors import ConfigurationError
 from chains.logs import get_logger

@@ -16,11 +16,9 @@ from app.ledger.work import Faults
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.ledger import ledger_of
 from app.wiring.library import Library
 from app.wiring.models import embedding_model, token_counter
-from app.wiring.sample import sample_corpus
-from app.wiring.storage import current_of, stored_index
+from app.wiring.storage import current_of, ledger_of, sample_corpus, stored_index
 from app.wiring.upgrade import bring_index_over
 from chains.around.side_steps import keep_faults, side_step
 from chains.clock import Clock, SystemClock

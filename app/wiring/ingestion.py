@@ -16,10 +16,9 @@ from app import hooks
 from app.ledger.index import PassageIndex
 from app.ledger.work import Copies
 from app.settings import Settings
-from app.wiring.ledger import ledger_of
 from app.wiring.library import folder_beside
 from app.wiring.scope import read_scopes
-from app.wiring.storage import parser
+from app.wiring.storage import ledger_of, parser
 from app.wiring.upgrade import bring_index_over
 from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.engine import Engine, PlainEngine, Reading

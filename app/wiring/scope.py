@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from app.settings import Settings
 from app.wiring.models import embedding_label
-from app.wiring.sample import sample_corpus
+from app.wiring.storage import sample_corpus
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, real_path
 from chains.regular_files import read_text

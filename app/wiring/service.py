@@ -2,35 +2,40 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.runnables import Runnable, RunnableBinding
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langsmith import tracing_context
 
 from app import hooks
 from app.ledger.work import MOST_CONVERSATIONS, Conversations
 from app.observability.call_log import CallLog
 from app.ports import AnswerLog
-from app.settings import Settings
+from app.settings import Settings, load_settings
 from app.wiring.access import Access
-from app.wiring.chain import Answerer, open_answerer, redact_of
+from app.wiring.chain import Answerer, open_answerer, redact_of, safe_text
 from app.wiring.index import Index, Parts, open_index
-from app.wiring.ledger import ledger_of
 from app.wiring.llm import close, offline_model, providers_of
 from app.wiring.observability import Check, Tracing, index_check, metrics_of, service_check, service_checks, tracing_of
 from app.wiring.scope import scope_text
+from app.wiring.storage import ledger_of, settings_to_ask
 from chains.around.conversations import ConversationStore, WithConversations
 from chains.around.observers import ObservedRunnable, Observer
-from chains.around.runnable import Disclosure
+from chains.around.runnable import Around, Disclosure
+from chains.cited_answer import CitedAnswer
 from chains.clock import Clock
 from chains.errors import WaypointError
 from chains.logs import get_logger
+from chains.question import check_fields, check_question
+from chains.retrieval import ChunkRetriever
+from chains.retrieval import retrieve as retrieve_documents
+from chains.retrieval.retriever import ASKED
 from chains.safety import CleanQuestions
-from chains.state import Answer, CitationStyle, Question
+from chains.state import Answer, CitationStyle, Passage, Question
 
 if TYPE_CHECKING:
     from app.observability.metrics import Metrics
@@ -215,3 +220,67 @@ def open_service(
         observers.append(answer_log)
     observers += (make(service) for make in hooks.each("observers"))
     return service
+
+
+class Configured(Around):
+    """The chain of the settings. It is pickled as them: None are those of the process that reads it."""
+
+    def __init__(self, settings: Settings | None) -> None:
+        service = _opened() if settings is None else open_service(settings, serving=False)
+        super().__init__(service.chain)
+        self._settings = settings
+
+    def __reduce__(self) -> tuple[type["Configured"], tuple[Settings | None]]:
+        return Configured, (self._settings,)
+
+
+def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
+    """Return the configured chain, as `waypoint ask` uses it; it can what a chain of `build_chain` can.
+
+    Args:
+        settings: default: those of the environment and `.env`; the chain is then shared by the process.
+
+    Raises:
+        SettingsError: a setting is invalid.
+        WaypointError: the index or the model cannot be opened.
+    """
+    return CitedAnswer(bound=Configured(settings), custom_input_type=Question, custom_output_type=Answer)
+
+
+def open_retriever(settings: Settings | None = None) -> ChunkRetriever:
+    """Return the configured retriever; its documents have an id and, in their metadata, score, title, section, page.
+
+    Raise SettingsError if a setting is invalid; WaypointError if the index cannot be opened.
+    """
+    service = _opened() if settings is None else open_service(settings, serving=False)
+    return service.answerer.retriever
+
+
+def process_query(
+    question: str, *, history: Sequence[Any] = (), config: RunnableConfig | None = None, **fields: Any
+) -> Answer:
+    """Return the answer of `open_chain()`; `fields` are further ones of a Question, such as `top_k` or `filters`.
+
+    Raise ConfigurationError if a question has no such field; WaypointError if it cannot be answered.
+    """
+    check_fields(fields, Question.__annotations__, "a question")
+    asked: Any = {"question": question, "history": list(history)} | fields
+    return open_chain().invoke(asked, config)
+
+
+def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: Any) -> list[Passage]:
+    """Return the passages nearest to a question, best first, by the settings of `open_chain()`.
+
+    `fields` are `top_k`, `threshold` and `filters`. Personal data is removed before the search, as for an answer. Raise
+    ConfigurationError if a search has no such field; QuestionError if the question is empty, too long, or no text;
+    RetrievalError if the documents cannot be searched.
+    """
+    check_fields(fields, ASKED, "a search")
+    service = _opened()
+    asked: Any = {"question": safe_text(service.settings, check_question(question))} | fields
+    return retrieve_documents(service.answerer.retriever).invoke(asked, config)
+
+
+@cache
+def _opened() -> Service:
+    return open_service(settings_to_ask(load_settings()), serving=False)

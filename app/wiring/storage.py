@@ -1,32 +1,81 @@
-"""Open the index that the settings name, again whenever it changes; copy it to another ledger; configure chunking."""
+"""Where things are: the ledger, the sample corpus, and the index, which is opened again whenever it changes."""
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
+from app.ledger.connect import open_database
+from app.ledger.database import Database
 from app.ledger.index import PassageIndex
 from app.ledger.passages import AT_ONCE, Passages, Recipe
 from app.ledger.rows import Row
 from app.ledger.vectors import VectorIndex
 from app.settings import Settings
-from app.wiring.ledger import ledger_of
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
 from chains.ingestion.writing import Change
+from chains.scope import SCOPE_FILE
 
 if TYPE_CHECKING:
     from app.adapters.documents.process import IsolatedParser
     from app.adapters.stores.chroma import ChromaFolder, ChromaServer
     from chains.ports import Progress
 
-
+MOST_OPEN = 16  # Of ledgers that one process uses.
+SAMPLE_INDEX = Path("storage/sample/chroma")
 TIMEOUT_S = 10  # Of a request to a Chroma server.
 # Processor time and memory for reading one file.
 READING_S, READING_MB = 60, 1024
+
+
+def ledger_of(settings: Settings) -> Database:
+    """Return the database of the settings' collection, one for all who ask in this process.
+
+    Raise ConfigurationError if DATABASE_URL is no address, or its driver is not installed.
+    """
+    url = settings.database.url
+    return _opened(ledger_file(settings), url.get_secret_value() if url else None, settings.store.collection)
+
+
+def ledger_file(settings: Settings) -> Path:
+    """Return the file of the ledger, where no DATABASE_URL names a database: beside the index of vectors."""
+    store = settings.store
+    name = f"{store.collection}.ledger.sqlite3"
+    if store.kind == "memory":
+        return store.memory_path.expanduser().absolute().with_name(f"{store.memory_path.stem}.{name}")
+    return settings.chroma.path.expanduser().absolute() / name
+
+
+@lru_cache(maxsize=MOST_OPEN)
+def _opened(file: Path, url: str | None, collection: str) -> Database:
+    return open_database(file, url, collection=collection)
+
+
+def sample_corpus() -> Path:
+    """Return the folder of the sample corpus, in the installed package or the checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "knowledge_base"
+    return inside if inside.is_dir() else package.parent / "knowledge_base"
+
+
+def settings_to_ask(settings: Settings) -> Settings:
+    """Return the settings with the sample's index in place of an index that nothing names and nothing was put into."""
+    if settings.names_index or settings.chroma.path.exists():
+        return settings
+    return settings.replace(chroma_path=SAMPLE_INDEX)
+
+
+def ingest_command(settings: Settings) -> str:
+    """Return the command that fills the index; it names the folder that `waypoint init` made, where PAGE_PATH does."""
+    page = settings.web.page
+    folder = page if page is not None and (page / SCOPE_FILE).is_file() else "PATH"
+    return f"waypoint ingest {folder}"
 
 
 def stored_index(settings: Settings, embeddings: Embeddings) -> PassageIndex:

@@ -18,9 +18,8 @@ from app.ledger.passages import AT_ONCE
 from app.ledger.rows import Row
 from app.ledger.vectors import from_wire
 from app.settings import Settings
-from app.wiring.ledger import ledger_of
 from app.wiring.library import folder_beside, uploads_folder
-from app.wiring.storage import chroma_vectors
+from app.wiring.storage import chroma_vectors, ledger_of
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.ingestion.files import Source
 from chains.ingestion.writing import Change

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from app.wiring.sample import sample_corpus
+from app.wiring.storage import sample_corpus
 from chains.documents.library import around, locate, parts_of
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.files import SourceFile

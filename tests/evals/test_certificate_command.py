@@ -7,7 +7,7 @@ import pytest
 import prompts
 from app.settings import load_settings
 from app.wiring import open_service
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 
 RATE = "What is the rate of GST on imports into Singapore?"
 GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from app.ledger.connect import open_database, schema_of
 from app.ledger.database import Database
 from app.settings import load_settings
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from chains.errors import ConfigurationError, VectorStoreError
 
 

@@ -16,7 +16,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from app.ledger.work import WaitingMessages
 from app.settings import load_settings
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from tests import rabbit
 from tests.access import open_redis
 from tests.completions import answer_to

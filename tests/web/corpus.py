@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.wiring import open_index
-from app.wiring.sample import sample_corpus
+from app.wiring.storage import sample_corpus
 from benchmarks.documents import pdf
 from tests.web.service import settings_over
 

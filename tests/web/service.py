@@ -9,7 +9,7 @@ from unittest.mock import patch
 from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import llm, open_service
-from app.wiring.sample import sample_corpus
+from app.wiring.storage import sample_corpus
 from tests.served import served
 from tests.web.model import ScriptedModel
 

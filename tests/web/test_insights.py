@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from app.ledger.answers import DAY_S, LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from tests.web.axe import violations
 from tests.web.service import serving, settings_over
 from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow

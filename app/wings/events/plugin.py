@@ -8,8 +8,8 @@ from app import hooks
 from app.ledger.work import WaitingMessages
 from app.ports import MOST_EVENTS, Trial
 from app.settings import Settings
-from app.wiring.ledger import ledger_of
 from app.wiring.observability import TIMEOUT_S, answers
+from app.wiring.storage import ledger_of
 
 if TYPE_CHECKING:
     from app.wings.events.outbox import Outbox

@@ -12,7 +12,7 @@ from app.observability.tracing import SHUTDOWN_TIMEOUT_S
 from app.settings import Settings
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wiring.index import Index
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from chains.around.observers import Call
 from chains.around.side_steps import count_fault
 from chains.documents.audience import Audience

@@ -18,9 +18,8 @@ from app.http.errors import RequestRefusedError
 from app.settings import Settings
 from app.wings.uploads.jobs import MEGABYTE, Job, Jobs, Places, UploadedFile, folder_of
 from app.wiring.ingestion import Ingestion
-from app.wiring.ledger import ledger_of
 from app.wiring.library import Library, uploads_folder
-from app.wiring.storage import parser
+from app.wiring.storage import ledger_of, parser
 from chains.documents.audience import Audience
 from chains.errors import IndexBusyError
 from chains.ingestion.files import Chosen, Problem

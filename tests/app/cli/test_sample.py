@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from app.cli.ingest import read_settings, service_to_ask
-from app.wiring import program
-from app.wiring.sample import SAMPLE_INDEX
+from app.wiring import service
+from app.wiring.storage import SAMPLE_INDEX
 from chains.errors import VectorStoreError
 
 COSMETICS = "Does a cosmetic product imported into Indonesia need a BPOM notification?"
@@ -27,9 +27,9 @@ ASKING = [
 
 @pytest.fixture(autouse=True)
 def _opened_once():
-    program._opened.cache_clear()
+    service._opened.cache_clear()
     yield
-    program._opened.cache_clear()
+    service._opened.cache_clear()
 
 
 def clinic() -> Path:
@@ -47,7 +47,7 @@ def test_without_anything_of_ones_own_the_sample_answers_from_its_own_index_and_
     assert (SAMPLE_INDEX.exists(), Path("storage/chroma").exists()) == (True, False)
     code, out, err = waypoint("doctor")
     assert (code, str(SAMPLE_INDEX) in out) == (0, True)
-    assert program.open_chain().invoke({"question": COSMETICS})["outcome"] == "answered"
+    assert service.open_chain().invoke({"question": COSMETICS})["outcome"] == "answered"
     assert "0 added, 0 updated" in waypoint("ingest")[1]
 
     waypoint("ingest", str(clinic()))

@@ -11,7 +11,7 @@ import pytest
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_index, open_service
 from app.wiring.caches import Caches
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from chains.caching.typed_cache import LEVELS, MemoryStore
 from chains.clock import SystemClock
 from chains.output import merge

@@ -13,8 +13,8 @@ from app.http.routes.health import Readiness
 from app.settings import load_settings
 from app.wings.events.plugin import outbox as outbox_of
 from app.wiring import Service, llm, open_service
-from app.wiring.ledger import ledger_of
 from app.wiring.observability import check_outbox
+from app.wiring.storage import ledger_of
 from chains.around.observers import Call
 from chains.around.side_steps import side_step
 from chains.errors import ConfigurationError, LLMUnavailableError

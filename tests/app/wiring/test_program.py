@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableLambda
 from app.settings import load_settings
 from app.wings.offline.model import OfflineChatModel
 from app.wiring import open_index
-from app.wiring.program import open_chain, process_query, retrieve
+from app.wiring.service import open_chain, process_query, retrieve
 from benchmarks.documents import pdf
 from chains import build_chain
 from chains.errors import ConfigurationError

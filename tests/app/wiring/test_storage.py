@@ -2,7 +2,7 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Parts, open_index, open_service
-from app.wiring.ledger import ledger_file, ledger_of
+from app.wiring.storage import ledger_file, ledger_of
 from tests.fakes import WordEmbeddings
 
 PUBLIC = {"configurable": {"audience": "public"}}

@@ -1,7 +1,7 @@
 import pytest
 
 from app.http.page_files import Teams
-from app.wiring.sample import sample_corpus
+from app.wiring.storage import sample_corpus
 from chains.documents.audience import CATEGORIES
 from chains.errors import ConfigurationError
 from chains.scope import SCOPE_FILE, load_scope

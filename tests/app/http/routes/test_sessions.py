@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from tests.access import bearer, key_entry, serving, settings_over
 from tests.fakes import Reply
 from tests.prompted import asked as asked_words

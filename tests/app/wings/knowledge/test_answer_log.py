@@ -15,7 +15,7 @@ from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers, redacted
 from app.wings.knowledge.verification import Document, verify
 from app.wiring import Service, open_service
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from tests.access import bearer, key_entry
 from tests.fakes import Reply, groq_server
 from tests.served import ANSWER, GUIDE, QUESTION, guide_services, served

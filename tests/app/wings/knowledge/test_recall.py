@@ -15,7 +15,7 @@ from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.recall import check, count_recalled, nearest_words, recalled, tokens_of
 from app.wiring import open_service
-from app.wiring.ledger import ledger_of
+from app.wiring.storage import ledger_of
 from tests.ledger.test_answers import answer
 from tests.waiting import wait_until
 
