@@ -85,12 +85,14 @@ def counted(rows: Sequence[Statement], question: str) -> list[float]:
 
 def _holds(one: Quantity, figure: Quantity, column: Sequence[Token]) -> bool:
     """Return whether a cell's range holds a figure; the column's name may tell the unit of the cell."""
+    is_below = figure.bound == "least" and one.bound != "least" and one.high <= figure.low
+    is_above = figure.bound == "most" and one.bound != "most" and one.low >= figure.high
+    if one.low < one.high and (is_below or is_above):  # "Above 50,000" is not within 20,000 to 50,000.
+        return False
     if one.measure == figure.measure:
         return one.holds(figure)
-    if figure.label or (one.measure and (figure.measure or not one.measure.isupper())):
-        return False
-    if one.measure:  # An amount of money that is written without its currency.
-        return one.holds(figure)
+    if figure.label or one.measure:  # An amount of money may be written without its currency.
+        return not (figure.label or figure.measure) and one.measure.isupper() and one.holds(figure)
     units = [UNITS[word.text.lower()] for word in column if word.text.lower() in UNITS]
     for measure, factor in units:
         if measure == figure.measure:

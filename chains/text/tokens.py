@@ -26,7 +26,8 @@ _NUMERALS: Final = (
     | {word: 10 * value for value, word in enumerate(_TENS, start=2)}
     | {word: value for value, word in enumerate(ORDINALS, start=1)}
 )
-_SCALES: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALES: Final = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_IS_SCALED: Final = re.compile(rf"\dk\b|{'|'.join(scale for scale in _SCALES if scale != 'k')}", re.IGNORECASE)
 MONTHS: Final = word_list("january february march april may june july august september october november december")
 DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
 _SHORT: Final = {name[:3]: name for name in (*MONTHS, *DAYS)} | {
@@ -103,7 +104,7 @@ def classify(text: str, opens: bool) -> tuple[str, Kind, float]:
 def tokens(text: str) -> tuple[Token, ...]:
     """Return every word of the text in order, stop words included, scales folded into their numbers."""
     words = _words(text)
-    return tuple(_scaled(words) if any(scale in text for scale in _SCALES) else words)
+    return tuple(_scaled(words) if _IS_SCALED.search(text) else words)
 
 
 def _words(text: str) -> Iterator[Token]:
@@ -118,11 +119,12 @@ def _words(text: str) -> Iterator[Token]:
 
 
 def _scaled(words: Iterator[Token]) -> Iterator[Token]:
-    """Fold `2.5 million` and `one million` into one number token."""
+    """Fold `2.5 million`, `one million` and `50k` into one number token."""
     held: Token | None = None
     for word in words:
         scale = _SCALES.get(word.key)
-        if held is not None and scale is not None and (held.kind == "number" or held.key == "one"):
+        is_scale = scale is not None and held is not None and (word.key != "k" or word.start == held.end)
+        if held is not None and scale is not None and is_scale and (held.kind == "number" or held.key == "one"):
             value = float(held.key) if re.fullmatch(r"\d+(?:\.\d+)?", held.key) else 1.0
             key = number(f"{value * scale:.2f}")
             held = Token(key, "number", WEIGHTS["number"], held.text, held.start, word.end)

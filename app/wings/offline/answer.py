@@ -153,9 +153,11 @@ def compose(evidence: Evidence, ranked: Sequence[Candidate], most: int) -> str:
     for one in ranked:
         if len(parts) == most:
             break
-        items = [item for item in _items(one, evidence) if not any(repeats(item, other) for other in quoted)]
+        items = _items(one, evidence)
+        if all(any(repeats(item, other) for other in quoted) for item in items):
+            continue
         part = _render(one, _cut(items), evidence)
-        if not items or (parts and len(" ".join([*parts, part]).split()) > MOST_WORDS):
+        if parts and len(" ".join([*parts, part]).split()) > MOST_WORDS:
             continue
         parts.append(part)
         quoted += items

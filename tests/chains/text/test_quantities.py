@@ -36,6 +36,8 @@ FIGURES = {
         ("1 January 2024", "January 2024"),
         ("17 October", "17 October 2026"),
         ("2 million", "2,000,000"),
+        ("50k", "50,000"),
+        ("SGD 1.5K", "SGD 1,500"),
         ("step 3", "S$4"),
         ("they may 3 times", "in May 2024"),
     ],

@@ -117,6 +117,28 @@ def test_a_figure_is_looked_up_in_the_ranges_of_a_table(question, cell):
     assert all(other not in answer for other in {"50 %", "25 %", "none"} - {cell})
 
 
+@pytest.mark.parametrize(
+    ("question", "who"),
+    [
+        ("who approves if its above 50k", "Managing director"),
+        ("who approves credit over SGD 20,000", "Director"),
+        ("who approves 12k", "Manager"),
+        ("who approves under 5k", "Team lead"),
+    ],
+)
+def test_a_bound_is_looked_up_in_the_range_beyond_it(question, who):
+    rows = "| < SGD 5,000 | Team lead |\n| SGD 5,000 - 20,000 | Manager |\n| SGD 20,000 - 50,000 | Director |"
+    entry = f"[Credit > Approval]\n| Credit | Approves |\n|---|---|\n{rows}\n| > SGD 50,000 | Managing director |"
+    assert f"Approves: {who}." in ask(question, entry, scores=NEAR).partition("[")[0]
+
+
+def test_a_list_is_whole_where_another_statement_names_some_of_it():
+    lab = "[Lab > Abbreviations]\n| Short | Means |\n|---|---|\n| ABC | Board for blood, urine and saliva samples |"
+    samples = "[Lab > ABC samples]\nSamples under ABC control:\n\n- Blood\n- Hair\n- Saliva\n- Urine"
+    answer = ask("which abc samples", lab, samples, scores=NEAR)
+    assert all(f"- {sample}" in answer for sample in ("Blood", "Hair", "Saliva", "Urine"))
+
+
 def test_the_verdict_on_another_question_is_not_taken_for_this_one():
     entry = "[FAQ > Papers]\n### Is a packing list necessary?\n\nYes, we accept no shipment without a packing list."
     assert ask("Is a packing list really necessary?", entry, scores=NEAR).startswith("Yes, we accept")
