@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Unpack
 import httpx
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from pydantic import BaseModel, SecretStr, SkipValidation, ValidationError
+from pydantic import BaseModel, SkipValidation
 
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from chains.callbacks import time_limit
-from chains.documents.audience import Audience, audience_of
+from chains.documents.audience import audience_of
 from chains.errors import QuestionError, RetrievalError
 from chains.retrieval import ChunkRetriever, Filters
 from chains.retrieval.filters import check_known
@@ -19,22 +19,17 @@ from chains.retrieval.retriever import SCORE
 
 KIND = ServiceKind(
     name="retrieval service",
+    path="/search",
     address="RETRIEVAL_URL",
     key="RETRIEVAL_API_KEY",
-    unreadable="what cannot be read",
+    unreadable="no list of passages",
     error=RetrievalError,
     recent_s=5,  # Asking it costs nobody anything, and without it nothing is found.
 )
 # What a service may tell beside the contract, as ours does; the rest of a chunk's metadata is nobody's business.
 FIELDS = (
-    "section",
-    "section_path",
-    "category",
-    "jurisdiction",
-    "source_org",
-    "source_type",
-    "last_updated",
-    "audience",
+    *("section", "section_path", "category", "jurisdiction"),
+    *("source_org", "source_type", "last_updated", "audience"),
 )
 
 
@@ -59,24 +54,14 @@ class SearchReply(BaseModel):
 
 
 class RetrievalService:
-    """The service at `base_url`; `unstated` is who may see a passage that does not say so itself.
+    """The service at `base_url`; a passage that does not say who may see it is internal.
 
     A search raises QuestionError where the service has no documents with a field of the filters, RetrievalError where
     it fails or answers what does not fit, DeadlineError where the question's time is used up.
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        api_key: SecretStr | None = None,
-        unstated: Audience = "internal",
-        **options: Unpack[CallOptions],
-    ) -> None:
-        self.url = f"{base_url.rstrip('/')}/search"
-        # Calls that block are those of single commands and health checks.
-        self._calls = ServiceCalls(KIND, self.url, api_key=api_key, keeps_connection=False, **options)
-        self._unstated: Audience = unstated
+    def __init__(self, *, base_url: str, **options: Unpack[CallOptions]) -> None:
+        self._calls = ServiceCalls(KIND, base_url, **options)
         self.aclose = self._calls.aclose
 
     def search(self, query: str, *, top_k: int, filters: Filters, callbacks: Any = None) -> list[Document]:
@@ -88,18 +73,12 @@ class RetrievalService:
 
     def check(self) -> None:
         """Raise RetrievalError if the service does not work: if no request succeeded lately, one is sent."""
-        if not self._calls.is_known_to_work():
-            self._calls.post_once(_body("ready", 1, Filters()), self._read)
+        self._calls.check(_body("ready", 1, Filters()), self._read)
 
     def _read(self, response: httpx.Response) -> list[Document]:
         if response.status_code == httpx.codes.BAD_REQUEST and '"filters: ' in response.text:
             raise QuestionError("filters: the documents of the retrieval service have no such field; leave it out")
-        response.raise_for_status()
-        try:
-            found = SearchReply.model_validate_json(response.content)
-        except ValidationError as error:
-            raise self._calls.misfit("no list of passages") from error
-        return [_document(hit, self._unstated) for hit in found.results]
+        return [_document(hit) for hit in self._calls.reply(response, SearchReply).results]
 
 
 class RemoteRetriever(ChunkRetriever):
@@ -142,7 +121,7 @@ def _wanted(found: list[Document], *, top_k: int, threshold: float, filters: Fil
     return [document for document in near if filters.allow(document.metadata)][:top_k]
 
 
-def _document(hit: Hit, unstated: Audience) -> Document:
+def _document(hit: Hit) -> Document:
     given = hit.metadata or {}
     more = {name: given[name] for name in FIELDS if isinstance(given.get(name), str)}
     known: Mapping[str, Any] = {
@@ -155,5 +134,5 @@ def _document(hit: Hit, unstated: Audience) -> Document:
     }
     urls = hit.source_urls if hit.source_urls is not None else [hit.url] if hit.url else []
     metadata = more | {name: value for name, value in known.items() if value is not None}
-    metadata["audience"] = audience_of(metadata, unstated=unstated)
+    metadata["audience"] = audience_of(metadata)
     return Document(hit.text, metadata=metadata | {"source_urls": json.dumps(urls)})

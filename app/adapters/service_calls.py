@@ -27,17 +27,21 @@ RETRYABLE = {httpx.codes.REQUEST_TIMEOUT, httpx.codes.CONFLICT}
 class ServiceKind:
     """What a kind of service is called, the settings with its address, key and model, and the error of its calls.
 
-    `unreadable` is what a reply is called that cannot be decoded; the error's `failure` says why, where the service did
-    not refuse. A health check sends no request if the last one succeeded within `recent_s`.
+    `path` follows its base URL. `unreadable` is what a reply is called that cannot be decoded; the error's `failure`
+    says why, where the service did not refuse. A health check sends no request if the last one succeeded within
+    `recent_s`. With `keeps_connection` calls that block go over one connection; else each has its own.
     """
 
     name: str
+    path: str
     address: str
     key: str
     model: str = ""
     unreadable: str
     error: type[WaypointError]
     recent_s: float = 30.0
+    keeps_connection: bool = False
+    max_bytes: int = MAX_BYTES
 
     @property
     def settings(self) -> str:
@@ -51,49 +55,36 @@ class ServiceKind:
 
 
 class CallOptions(TypedDict, total=False):
-    """The limits of the calls to one service, and the clock.
+    """What every service is called with.
 
-    `timeout_s` is the most that one attempt may take, to the last byte of the reply; 30 by default. After
-    `breaker_failures` in a row (5) the service is not called for `breaker_reset_s` (60).
+    `api_key` is sent as bearer token. `timeout_s` is the most that one attempt may take, to the last byte of the reply;
+    30 by default. After `breaker_failures` in a row (5) the service is not called for a minute.
     """
 
+    api_key: SecretStr | None
     timeout_s: float
-    policy: RetryPolicy | None
+    policy: RetryPolicy
     breaker_failures: int
-    breaker_reset_s: float
-    clock: Clock | None
+    clock: Clock
 
 
 class ServiceCalls:
-    """Calls the service at `url` by POST, with JSON; `api_key` is sent as bearer token.
+    """Calls the service of a kind at `base_url` by POST, with JSON."""
 
-    With `keeps_connection` calls that block go over one connection; without it each has its own, as those of single
-    commands and health checks.
-    """
-
-    def __init__(
-        self,
-        kind: ServiceKind,
-        url: str,
-        *,
-        api_key: SecretStr | None = None,
-        keeps_connection: bool = True,
-        max_bytes: int = MAX_BYTES,
-        **options: Unpack[CallOptions],
-    ) -> None:
-        self.url = url
+    def __init__(self, kind: ServiceKind, base_url: str, **options: Unpack[CallOptions]) -> None:
+        self.url = f"{base_url.rstrip('/')}{kind.path}"
+        api_key, connection = options.get("api_key"), {} if kind.keeps_connection else {"Connection": "close"}
         self._headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
-        self._client = client(headers={} if keeps_connection else {"Connection": "close"}, max_bytes=max_bytes)
+        self._client = client(headers=connection, max_bytes=kind.max_bytes)
         self._async_client = async_client()
         self._kind = kind
         self._timeout_s = options.get("timeout_s", 30)
-        self._policy = options.get("policy") or RetryPolicy()
-        self._clock = options.get("clock") or SystemClock()
+        self._policy = options.get("policy", RetryPolicy())
+        self._clock = options.get("clock", SystemClock())
         self._breaker = CircuitBreaker(
             clock=self._clock,
             name=kind.name,
             failures=options.get("breaker_failures", 5),
-            reset_s=options.get("breaker_reset_s", 60),
             open_error=partial(kind.error, failure="circuit_open"),
         )
         self._retries = RetryCounter()
@@ -162,9 +153,11 @@ class ServiceCalls:
                 msg = f"the {self._kind.name} at {self.url} cannot be reached; check {self._kind.address}"
                 raise self._kind.error(msg, failure="unavailable") from error
 
-    def is_known_to_work(self) -> bool:
-        """Return whether a request succeeded lately and the circuit is closed."""
-        return self._clock.now() - self._succeeded_at < self._kind.recent_s and self._breaker.state == "closed"
+    def check(self, body: Mapping[str, Any], read: Read[Any]) -> None:
+        """Send a request, unless one succeeded lately and the circuit is closed; errors are those of an attempt."""
+        is_recent = self._clock.now() - self._succeeded_at < self._kind.recent_s
+        if not is_recent or self._breaker.state != "closed":
+            self.post_once(body, read)
 
     def misfit(self, what: str) -> WaypointError:
         """Return the error for a reply that does not fit; `what` says what came."""

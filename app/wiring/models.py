@@ -16,7 +16,6 @@ from chains import retrieval as retrievers
 from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, FourCharacters, TokenCounter, WordIndex
-from chains.resilience import RetryPolicy
 from chains.retrieval.filters import Documents, FieldIndex
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from app.ledger.passages import Passages
 
 
-# For the embedding and the retrieval service.
-SERVICE_TIMEOUT_S, SERVICE_RETRIES = 30, 3
 INPUT_TYPE = "input_type"
 # The passages that a reranker is given, and how long it may take before the old order stands.
 RERANKED, RERANKER_TIMEOUT_S = 30, 5
@@ -49,8 +46,6 @@ def embedding_service(settings: Settings, clock: Clock) -> Embeddings:
         api_key=settings.embedding.api_key or settings.llm.api_key,
         prefixes=embedding_prefixes(settings),
         input_type=settings.embedding.prefixes == INPUT_TYPE,
-        timeout_s=SERVICE_TIMEOUT_S,
-        policy=RetryPolicy(retries=SERVICE_RETRIES),
         clock=clock,
     )
 
@@ -107,14 +102,8 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
     """Return the retriever that asks the service of RETRIEVAL_URL."""
     from app.adapters.retrieval import RemoteRetriever, RetrievalService
 
-    service = RetrievalService(
-        base_url=settings.retrieval.url or "",
-        api_key=settings.retrieval.api_key,
-        timeout_s=SERVICE_TIMEOUT_S,
-        policy=RetryPolicy(retries=SERVICE_RETRIES),
-        unstated="internal",
-        clock=clock,
-    )
+    own = settings.retrieval
+    service = RetrievalService(base_url=own.url or "", api_key=own.api_key, clock=clock)
     return RemoteRetriever(service=service, **_limits(settings))
 
 

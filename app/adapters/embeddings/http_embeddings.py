@@ -6,7 +6,7 @@ from typing import Any, Literal, Unpack
 import httpx
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import ensure_config
-from pydantic import SecretStr
+from pydantic import BaseModel
 
 from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
@@ -14,15 +14,26 @@ from chains.errors import EmbeddingError
 
 InputType = Literal["query", "passage"]
 BATCH = 64
-MAX_BYTES = 16 * 1024 * 1024  # 64 vectors of 4,096 numbers are 6 MB of JSON.
 KIND = ServiceKind(
     name="embedding service",
+    path="/embeddings",
     address="EMBEDDING_BASE_URL",
     key="EMBEDDING_API_KEY",
     model="EMBEDDING_MODEL",
     unreadable="no list of embeddings",
     error=EmbeddingError,
+    keeps_connection=True,
+    max_bytes=16 * 1024 * 1024,  # 64 vectors of 4,096 numbers are 6 MB of JSON.
 )
+
+
+class _Embedding(BaseModel):
+    index: int
+    embedding: list[float]
+
+
+class _Reply(BaseModel):
+    data: list[_Embedding]
 
 
 class HttpEmbeddings(Embeddings):
@@ -38,13 +49,11 @@ class HttpEmbeddings(Embeddings):
         *,
         base_url: str,
         model: str,
-        api_key: SecretStr | None = None,
         prefixes: Prefixes = NO_PREFIXES,
         input_type: bool = False,
         **options: Unpack[CallOptions],
     ) -> None:
-        address = f"{base_url.rstrip('/')}/embeddings"
-        self._calls = ServiceCalls(KIND, address, api_key=api_key, max_bytes=MAX_BYTES, **options)
+        self._calls = ServiceCalls(KIND, base_url, **options)
         self._model, self._prefixes, self._input_type = model, prefixes, input_type
         self._dimensions: int | None = None
 
@@ -56,8 +65,7 @@ class HttpEmbeddings(Embeddings):
 
     def check(self) -> None:
         """Raise EmbeddingError if the service does not work: if no request succeeded lately, one is sent."""
-        if not self._calls.is_known_to_work():
-            self._calls.post_once(self._body(["ready"], "query"), self._read)
+        self._calls.check(self._body(["ready"], "query"), self._read)
 
     def _embedded(self, texts: list[str], kind: InputType) -> list[list[float]]:
         callbacks, prefix = ensure_config().get("callbacks"), getattr(self._prefixes, kind)
@@ -71,17 +79,10 @@ class HttpEmbeddings(Embeddings):
         return {"model": self._model, "input": texts, **({"input_type": kind} if self._input_type else {})}
 
     def _read(self, response: httpx.Response, expected: int = 1) -> list[list[float]]:
-        response.raise_for_status()
-        try:
-            data = sorted(response.json()["data"], key=lambda one: one["index"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise self._calls.misfit(KIND.unreadable) from error
-        return self._checked(data, expected)
-
-    def _checked(self, data: list[Any], expected: int) -> list[list[float]]:
-        if [one.get("index") for one in data] != list(range(expected)):
+        data = sorted(self._calls.reply(response, _Reply).data, key=lambda row: row.index)
+        if [row.index for row in data] != list(range(expected)):
             raise self._calls.misfit(f"{len(data)} embeddings for {expected} texts")
-        vectors: list[list[float]] = [one.get("embedding") or [] for one in data]
+        vectors = [row.embedding for row in data]
         for vector in vectors:
             self._dimensions = self._dimensions or len(vector)
             if not vector or len(vector) != self._dimensions:

@@ -1,14 +1,14 @@
 """Rerank by a service with `POST {base_url}/rerank`, as Cohere, Jina, vLLM and llama.cpp offer it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import httpx
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import BaseModel, PrivateAttr, SecretStr
+from pydantic import BaseModel, PrivateAttr
 
-from app.adapters.service_calls import ServiceCalls, ServiceKind
+from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from app.settings import Settings
 from app.wiring.models import RERANKER_TIMEOUT_S
 from chains.errors import RetrievalError
@@ -16,11 +16,13 @@ from chains.retrieval.retriever import with_metadata
 
 KIND = ServiceKind(
     name="reranking service",
+    path="/rerank",
     address="RERANKER",
     key="RERANKER_API_KEY",
     model="RERANKER_MODEL",
     unreadable="no list of results",
     error=RetrievalError,
+    keeps_connection=True,
 )
 
 
@@ -46,9 +48,9 @@ class ServiceReranker(BaseDocumentCompressor):
     model: str | None
     _calls: ServiceCalls = PrivateAttr()
 
-    def __init__(self, base_url: str, *, model: str | None, api_key: SecretStr | None, timeout_s: float) -> None:
+    def __init__(self, *, base_url: str, model: str | None, **options: Unpack[CallOptions]) -> None:
         super().__init__(model=model)
-        self._calls = ServiceCalls(KIND, f"{base_url.rstrip('/')}/rerank", api_key=api_key, timeout_s=timeout_s)
+        self._calls = ServiceCalls(KIND, base_url, **options)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -71,6 +73,10 @@ class ServiceReranker(BaseDocumentCompressor):
 
 
 def service(settings: Settings, _model: Any) -> ServiceReranker:
-    own, address = settings.retrieval, settings.retrieval.reranker or ""
-    limits: Any = {"model": own.reranker_model, "api_key": own.reranker_api_key, "timeout_s": RERANKER_TIMEOUT_S}
-    return ServiceReranker(address, **limits)
+    own = settings.retrieval
+    return ServiceReranker(
+        base_url=own.reranker or "",
+        model=own.reranker_model,
+        api_key=own.reranker_api_key,
+        timeout_s=RERANKER_TIMEOUT_S,
+    )

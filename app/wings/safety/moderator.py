@@ -7,11 +7,10 @@ from typing import Any, Unpack, cast
 
 import httpx
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field
 
 import prompts
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
@@ -23,12 +22,13 @@ from chains.clock import Clock, SystemClock
 from chains.errors import ModerationError
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import SELF_HARM, ModerationResult, Moderator
-from chains.resilience import RetryPolicy
 from chains.safety import Moderate
+from chains.safety.screening import Harm
 
 OPENAI = "https://api.openai.com/v1"
 KIND = ServiceKind(
     name="moderation service",
+    path="/moderations",
     address="MODERATION_BASE_URL",
     key="MODERATION_API_KEY",
     model="MODERATION_MODEL",
@@ -55,10 +55,8 @@ class OpenAIModeration(Runnable[str, ModerationResult]):
 
     name = "moderation"
 
-    def __init__(self, *, base_url: str, model: str, api_key: SecretStr | None, **options: Unpack[CallOptions]) -> None:
-        self._calls = ServiceCalls(
-            KIND, f"{base_url.rstrip('/')}/moderations", api_key=api_key, keeps_connection=False, **options
-        )
+    def __init__(self, *, base_url: str, model: str, **options: Unpack[CallOptions]) -> None:
+        self._calls = ServiceCalls(KIND, base_url, **options)
         self._model = model
         self.aclose = self._calls.aclose
 
@@ -94,17 +92,6 @@ _REPLY = re.compile(r"\s*(?P<verdict>safe|unsafe)\b(?P<codes>[\sS,\d]*)", re.IGN
 _CODE = re.compile(r"S\d+", re.IGNORECASE)
 
 
-def guard_moderator(model: BaseChatModel, *, policy: str | None = None) -> Moderator:
-    """Return a moderator whose model writes the verdict.
-
-    `policy` tells it what is harmful, by the same codes; None for a model that was trained on a policy.
-    """
-    policies = [SystemMessage(policy)] if policy else []
-    prompt = ChatPromptTemplate([*policies, ("human", "{question}")])
-    # A prompt with one variable takes its value alone.
-    return cast("Moderator", (prompt | model | read_verdict).with_config(run_name="moderation"))
-
-
 def read_verdict(message: BaseMessage) -> ModerationResult:
     """Return the verdict that a guard model wrote. Raise ModerationError if the message holds none."""
     reply = _REPLY.match(message.text)
@@ -122,40 +109,38 @@ OPENAI_MODEL = "omni-moderation-latest"
 REPLY_TOKENS = 1000
 # Models trained on a fixed policy, which accept no other.
 LLAMA_GUARD = "llama-guard"
-# Of a moderation, retries included.
-TIMEOUT_S, RETRIES = 10, 3
+TIMEOUT_S = 10  # Of a moderation, retries included.
 # Categories that block no question by themselves.
 IGNORED = ("specialized-advice", "privacy", "intellectual-property")
-
-Made = tuple[Moderator, Callable[[], Awaitable[None]]]
 
 
 def moderation_of(settings: Settings, clock: Clock) -> Moderation | None:
     """Return the moderator that MODERATION_PROVIDER names, or None."""
-    chosen = settings.moderation
+    chosen, llm = settings.moderation, settings.llm
     if not settings.safety.enabled or chosen.provider == "off":
         return None
-    made = _guard_model if chosen.provider == "groq" else _openai
-    moderator, aclose = made(settings, clock)
+    address = chosen.base_url or (llm.base_url if chosen.uses_llm_key(llm) else None)
+    key = chosen.api_key or llm.api_key
+    moderator: Moderator
+    aclose: Callable[[], Awaitable[None]]
+    if chosen.provider == "openai":
+        limits: CallOptions = {"api_key": key, "timeout_s": TIMEOUT_S, "clock": clock}
+        moderator = OpenAIModeration(base_url=address or OPENAI, model=chosen.model or OPENAI_MODEL, **limits)
+        aclose = moderator.aclose
+    else:
+        own = {"llm_model": chosen.model or GROQ_MODEL, "llm_api_key": key, "llm_base_url": address}
+        moderator, aclose = _guard_model(settings.replace(**own), clock)
     text = partial(prompts.load, folder=settings.prompt.folder)
-    step = Moderate(
-        moderator,
-        {"moderation": text("blocked_moderation"), "self_harm": text("blocked_self_harm")},
-        ignored=IGNORED,
-        timeout_s=TIMEOUT_S,
-        clock=clock,
-    )
+    refusals: dict[Harm, str] = {"moderation": text("blocked_moderation"), "self_harm": text("blocked_self_harm")}
+    step = Moderate(moderator, refusals, ignored=IGNORED, timeout_s=TIMEOUT_S, clock=clock)
     return Moderation(moderator, step, aclose)
 
 
-def _guard_model(settings: Settings, clock: Clock) -> Made:
-    chosen = settings.moderation
-    name = chosen.model or GROQ_MODEL
+def _guard_model(settings: Settings, clock: Clock) -> tuple[Moderator, Callable[[], Awaitable[None]]]:
+    """Return a moderator whose model at Groq writes the verdict, and what closes it."""
+    name = settings.llm.model
     asked: dict[str, Any] = {
         "llm_provider": "groq",
-        "llm_model": name,
-        "llm_api_key": chosen.api_key or settings.llm.api_key,
-        "llm_base_url": _base_url(settings),
         "llm_temperature": 0,
         "llm_max_tokens": REPLY_TOKENS,
         "llm_timeout_s": TIMEOUT_S,
@@ -163,29 +148,14 @@ def _guard_model(settings: Settings, clock: Clock) -> Made:
         "llm_fallback": False,
         "llm_rpm": None,
         "llm_tpm": None,
-        "llm_max_retries": RETRIES,
+        "llm_max_retries": 3,
     }
     model = ResilientChatModel(providers=providers(settings.replace(**asked), clock), max_tokens=REPLY_TOKENS)
-    policy = None if LLAMA_GUARD in name.lower() else prompts.load("moderation", settings.prompt.folder)
-    return guard_moderator(model, policy=policy), partial(close, {name: model})
-
-
-def _base_url(settings: Settings) -> str | None:
-    chosen = settings.moderation
-    return chosen.base_url or (settings.llm.base_url if chosen.uses_llm_key(settings.llm) else None)
-
-
-def _openai(settings: Settings, clock: Clock) -> Made:
-    chosen = settings.moderation
-    moderator = OpenAIModeration(
-        base_url=_base_url(settings) or OPENAI,
-        model=chosen.model or OPENAI_MODEL,
-        api_key=chosen.api_key or settings.llm.api_key,
-        timeout_s=TIMEOUT_S,
-        policy=RetryPolicy(retries=RETRIES),
-        clock=clock,
-    )
-    return moderator, moderator.aclose
+    is_trained = LLAMA_GUARD in name.lower()
+    policy = [] if is_trained else [SystemMessage(prompts.load("moderation", settings.prompt.folder))]
+    # A prompt with one variable takes its value alone.
+    moderator = ChatPromptTemplate([*policy, ("human", "{question}")]) | model | read_verdict
+    return cast("Moderator", moderator.with_config(run_name="moderation")), partial(close, {name: model})
 
 
 def trials(settings: Settings) -> Iterator[Trial]:

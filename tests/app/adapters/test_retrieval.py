@@ -110,13 +110,6 @@ async def test_a_stranger_sees_what_says_that_it_is_public_and_the_service_is_to
 
 
 @both
-async def test_what_does_not_say_who_may_see_it_is_public_where_the_deployment_says_so(httpserver, way):
-    serve(httpserver)
-
-    assert len(await found(retriever(httpserver, unstated="public"), way, STRANGER)) == 1
-
-
-@both
 @pytest.mark.parametrize(
     ("statuses", "headers", "slept"), [((503, 500), {}, [1.0, 2.0]), ((429,), {"Retry-After": "7"}, [7.0])]
 )

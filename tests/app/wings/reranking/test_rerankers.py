@@ -58,7 +58,7 @@ def test_the_prompt_numbers_the_passages_and_their_tags_stay_theirs():
 
 
 def service(server, **options):
-    return ServiceReranker(server.url_for("/v1/"), **{"model": None, "api_key": None, "timeout_s": 5} | options)
+    return ServiceReranker(base_url=server.url_for("/v1/"), **{"model": None, "timeout_s": 5} | options)
 
 
 def test_a_service_gets_question_passages_and_key_and_its_scores_are_the_order(httpserver):
