@@ -1,6 +1,6 @@
 """Wrap embeddings, retriever and chain in the enabled caches."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -33,7 +33,10 @@ Version = Callable[[], str | None]
 
 @dataclass(frozen=True)
 class Caches:
-    """The three cache levels over one store; a disabled level returns its argument unchanged."""
+    """The three cache levels over one store; a disabled level returns its argument unchanged.
+
+    What is cached under other settings for answering, or other prompts, does not count.
+    """
 
     settings: Settings
     clock: Clock
@@ -42,45 +45,32 @@ class Caches:
 
     def embeddings(self, embeddings: Embeddings) -> Embeddings:
         """Return the embeddings with the vectors of questions cached."""
-        if not self._on("embedding"):
+        if not self._is_on(self.settings.cache.embeddings):
             return embeddings
         from app.adapters.embeddings.cached import CachedQuestionEmbeddings
 
-        vectors = self._level("embedding", TypeAdapter(list[float]), self._embedding_facts())
-        return CachedQuestionEmbeddings(embeddings, vectors)
+        return CachedQuestionEmbeddings(embeddings, self._level("embedding", TypeAdapter(list[float])))
 
     def retriever(self, retriever: ChunkRetriever, version: Version) -> ChunkRetriever:
         """Return the retriever with its chunks cached, for each version of the index."""
-        if not self._on("retrieval"):
+        if not self._is_on(self.settings.cache.retrieval):
             return retriever
         from chains.caching.answers import CachedRetriever
 
-        settings = self.settings
-        facts = self._embedding_facts() | settings.as_variables(
-            ("retriever_type", "mmr_fetch_k", "mmr_lambda", "reranker", "reranker_model")
-        )
-        asks = {
-            "compression": settings.retrieval.strategy == "compression",
-            "rerank": settings.retrieval.reranker == "llm",
-        }
-        for prompt in (name for name, is_used in asks.items() if is_used):
-            facts |= {"llm": settings.as_variables(("llm_model", "llm_base_url", "llm_temperature"))}
-            facts |= {prompt: prompts.load(prompt, settings.prompt.folder)}
-        level = self._level("retrieval", TypeAdapter(list[Document]), facts)
+        level = self._level("retrieval", TypeAdapter(list[Document]))
         same = {name: getattr(retriever, name) for name in ("top_k", "threshold", "executor", "link_hosts")}
         return CachedRetriever(retriever=retriever, cache=level, version=version, **same)
 
     def answers(self, chain: Runnable[Question, Answer], version: Version, **facts: Any) -> Runnable[Question, Answer]:
         """Return the chain with cached answers; `facts` are what it depends on besides settings and index."""
-        if not self._on("answer"):
+        settings = self.settings
+        if not self._is_on(settings.cache.llm):
             return chain
         from chains.caching.answers import CachedAnswers
 
-        settings = self.settings
-        texts, values = answer_facts(settings)
         return CachedAnswers(
             chain,
-            cache=self._level("answer", TypeAdapter(Answer), values | texts | facts),
+            cache=self._level("answer", TypeAdapter(Answer), **facts),
             version=version,
             stats=self.stats,
             clock=self.clock,
@@ -88,15 +78,17 @@ class Caches:
             defaults={"top_k": settings.retrieval.top_k, "threshold": settings.retrieval.threshold, "history": []},
         )
 
-    def _on(self, level: LevelName) -> bool:
-        cache = self.settings.cache
-        return (
-            cache.enabled and {"embedding": cache.embeddings, "retrieval": cache.retrieval, "answer": cache.llm}[level]
-        )
+    def _is_on(self, level: bool) -> bool:
+        return self.settings.cache.enabled and level
 
-    def _level(self, name: LevelName, form: TypeAdapter[Any], facts: Mapping[str, Any]) -> TypedCache[Any]:
-        fingerprint = canonical([version("waypoint-copilot"), facts])
+    def _level(self, name: LevelName, form: TypeAdapter[Any], **facts: Any) -> TypedCache[Any]:
+        fingerprint = canonical([version("waypoint-copilot"), self._facts | facts])
         return TypedCache(name, self._store, form, stats=self.stats, fingerprint=fingerprint)
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        texts, values = answer_facts(self.settings)
+        return texts | values
 
     @cached_property
     def _store(self) -> "ExpiringStore":
@@ -108,10 +100,6 @@ class Caches:
 
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
         return LedgerCache(ledger_of(settings), ttl_s=ttl_s)
-
-    def _embedding_facts(self) -> dict[str, Any]:
-        names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}
-        return self.settings.as_variables(names | {"embedding_prefixes"})
 
 
 def answer_facts(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:

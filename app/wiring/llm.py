@@ -69,12 +69,21 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
     """Return the providers of LLM_PROVIDER and LLM_FALLBACK_BASE_URL."""
-    limiter = RateLimiter(clock=clock, requests=settings.llm.rpm, tokens=settings.llm.tpm, max_wait_s=QUEUE_S)
-    first = _provider(settings, clock, first_model(settings), limiter, "language model")
-    if not (settings.llm.fallback and settings.llm.fallback_base_url):
-        return (first,)
-    unlimited = RateLimiter(clock=clock, max_wait_s=QUEUE_S)
-    return first, _provider(settings, clock, second_model(settings), unlimited, "second language model")
+    limits = {"requests": settings.llm.rpm, "tokens": settings.llm.tpm}
+    models = [("language model", first_model(settings), limits)]
+    if settings.llm.fallback and settings.llm.fallback_base_url:
+        models.append(("second language model", second_model(settings), {}))
+    return tuple(
+        Provider(
+            model=model,
+            breaker=_breaker(clock, name),
+            limiter=RateLimiter(clock=clock, max_wait_s=QUEUE_S, **own),
+            clock=clock,
+            policy=RetryPolicy(retries=settings.llm.max_retries),
+            timeout_s=settings.llm.timeout_s,
+        )
+        for name, model, own in models
+    )
 
 
 def providers_of(models: Mapping[str, BaseChatModel]) -> list[tuple[str, Provider]]:
@@ -107,31 +116,24 @@ def groq(settings: Settings) -> BaseChatModel:
 
 def openrouter(settings: Settings) -> BaseChatModel:
     """Return the model at OpenRouter."""
-    key = settings.llm.openrouter_api_key or settings.llm.api_key
-    options = _options(settings) | {"api_key": key}
-    model: BaseChatModel = _adapter("LLM_PROVIDER=openrouter").openrouter_model(**options)
-    return model
+    with hooks.from_extra("openai", "LLM_PROVIDER=openrouter"):
+        from app.adapters.llm.openai_compatible import openrouter_model
+    return openrouter_model(**_options(settings) | {"api_key": settings.llm.openrouter_api_key or settings.llm.api_key})
 
 
 def openai_compatible(settings: Settings) -> BaseChatModel:
     """Return the model of a service that speaks OpenAI's protocol."""
-    adapter = _adapter("a provider that speaks OpenAI's protocol")
-    model: BaseChatModel = adapter.openai_compatible_model(**_options(settings))
-    return model
+    with hooks.from_extra("openai", "a provider that speaks OpenAI's protocol"):
+        from app.adapters.llm.openai_compatible import openai_compatible_model
+    return openai_compatible_model(**_options(settings))
 
 
 def local_server(settings: Settings) -> BaseChatModel:
     """Return the model of a server on this machine; by default the first that it lists."""
+    with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
+        from app.adapters.llm.openai_compatible import local_model
     name = None if settings.llm.model == LISTED_MODEL else settings.llm.model
-    options = _options(settings) | {"model": name}
-    model: BaseChatModel = _adapter(f"LLM_PROVIDER={settings.provider}").local_model(**options)
-    return model
-
-
-def _adapter(needed_for: str) -> Any:
-    with hooks.from_extra("openai", needed_for):
-        import app.adapters.llm.openai_compatible as adapter
-    return adapter
+    return local_model(**_options(settings) | {"model": name})
 
 
 def _options(settings: Settings) -> dict[str, Any]:
@@ -171,12 +173,6 @@ def second_model(settings: Settings) -> BaseChatModel:
         "llm_api_key": settings.llm.fallback_api_key,
     }
     return first_model(settings.replace(**second))
-
-
-def _provider(settings: Settings, clock: Clock, model: BaseChatModel, limiter: RateLimiter, name: str) -> Provider:
-    policy, timeout_s = RetryPolicy(retries=settings.llm.max_retries), settings.llm.timeout_s
-    breaker = _breaker(clock, name)
-    return Provider(model=model, breaker=breaker, limiter=limiter, clock=clock, policy=policy, timeout_s=timeout_s)
 
 
 def _breaker(clock: Clock, name: str) -> CircuitBreaker:
