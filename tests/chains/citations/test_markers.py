@@ -2,7 +2,7 @@ import pytest
 
 from chains.citations.name_matching import dice, similarity
 from chains.citations.references import read_references
-from tests.chains.desk import found, passage, read
+from tests.chains.citations.desk import found, passage, read
 
 
 @pytest.mark.parametrize(

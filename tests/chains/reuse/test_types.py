@@ -9,7 +9,7 @@ PROGRAM = Path(__file__).with_name("user_program.py")
 
 
 def test_pyright_finds_no_error_in_a_user_s_program(tmp_path):
-    settings = {"typeCheckingMode": "strict", "include": [str(PROGRAM)], "extraPaths": [str(PROGRAM.parents[2])]}
+    settings = {"typeCheckingMode": "strict", "include": [str(PROGRAM)], "extraPaths": [str(PROGRAM.parents[3])]}
     project = tmp_path / "pyrightconfig.json"
     project.write_text(json.dumps(settings))
     checker = [Path(sys.executable).with_name("basedpyright"), "--project", project, "--pythonpath", sys.executable]

@@ -14,7 +14,7 @@ import chains
 from app.wings.offline.model import OfflineChatModel
 from chains.errors import ConfigurationError
 from tests.chains.gst import Shelf
-from tests.chains.test_agent_citations import Scripted, call
+from tests.chains.reuse.test_agent_citations import Scripted, call
 
 PUBLIC = Document("The rate of GST is 9 %.", metadata={"title": "GST Guide", "audience": "public", "score": 0.8})
 SECRET = Document(

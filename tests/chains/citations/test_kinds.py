@@ -6,7 +6,7 @@ from chains.citations.markers import find_markers
 from chains.citations.references import read_notes
 from chains.citations.titles import read_titles
 from chains.state import Passage
-from tests.chains.desk import read
+from tests.chains.citations.desk import read
 
 KEPT = "Cargo insurance covers 110 % of the invoice value."
 

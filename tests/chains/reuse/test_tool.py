@@ -25,7 +25,7 @@ from chains.errors import (
 )
 from chains.metadata import UNSURE
 from chains.reuse.tool import NOTES, content_of, numbered_text
-from tests.chains.desk import SHOWN, read
+from tests.chains.citations.desk import SHOWN, read
 from tests.chains.gst import ANSWER, Shelf, gst_chain
 
 CALL = {"name": "ask_documents", "args": {"question": "Rate?"}, "id": "1", "type": "tool_call"}

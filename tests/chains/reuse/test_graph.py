@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from chains import build_graph
 from chains.errors import QuestionError
 from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting
-from tests.chains.test_agent_citations import GST
+from tests.chains.reuse.test_agent_citations import GST
 
 IMAGE: Any = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 ASKED: Any = {"messages": [("human", "Rate?")]}

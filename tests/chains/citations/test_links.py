@@ -3,8 +3,8 @@
 import pytest
 
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, rewrite
-from tests.chains.desk import read
-from tests.chains.test_citation_kinds import KEPT, SHOWN, TRAPS, cited, read_numbered
+from tests.chains.citations.desk import read
+from tests.chains.citations.test_kinds import KEPT, SHOWN, TRAPS, cited, read_numbered
 
 SITE = "https://www.customs.gov.sg/permits"
 LINKS = [

@@ -7,7 +7,7 @@ from chains import build_chain
 from chains.citations import CiteSources, citation_metadata, format_citations_markdown
 from chains.citations.numbering import TitledMarkers
 from chains.citations.verification import is_decline
-from tests.chains.desk import GST, SHOWN, passage, read
+from tests.chains.citations.desk import GST, SHOWN, passage, read
 from tests.streams import merged
 
 

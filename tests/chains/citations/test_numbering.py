@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from chains.citations.markers import MarkerBuffer, code_ranges, find_markers
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, number_markers, rewrite
 from chains.citations.references import read_references
-from tests.chains.desk import SHOWN, read
+from tests.chains.citations.desk import SHOWN, read
 
 
 def test_numbered_markers_get_support_and_the_model_rank_does_not_matter():

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
 import chains
-from tests.chains.desk import SHOWN
+from tests.chains.citations.desk import SHOWN
 
 ANSWER = "Import GST is 9 % [GST Guide > Import GST]. It floats [Nothing > Here]. It is due [GST Guide > Import GST]."
 
