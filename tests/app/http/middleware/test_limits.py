@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from app.adapters.sessions.identity import Identity
 from app.http import middleware
 from app.http.middleware.bodies import DISCARD_BYTES, MAX_DEPTH
-from app.http.middleware.limits import RETRY_STORAGE_S, RateLimit, caller_of
+from app.http.middleware.limits import RETRY_STORAGE_S, InFlight, RateLimit, caller_of
 from app.wiring.access import Access
 from tests.access import (
     ASKED,
@@ -290,3 +291,19 @@ def test_a_slow_reranker_leaves_threads_to_what_asks_nothing(corpus):
             outside.close()  # Before the service ends: its threads would wait for the reranker.
 
     assert statuses == dict.fromkeys(UNASKED, 200) | {"/api/feedback": 202}
+
+
+async def test_a_drain_ends_with_the_last_request():
+    in_flight = InFlight()
+    with in_flight.request():
+        draining = asyncio.create_task(in_flight.drain(timeout_s=60))
+        await asyncio.sleep(0)
+        assert (in_flight.phase, draining.done()) == ("draining", False)
+    await draining
+
+
+async def test_a_drain_ends_when_its_time_is_over():
+    in_flight = InFlight()
+    with in_flight.request():
+        await in_flight.drain(timeout_s=0)
+    assert in_flight.running == 0

@@ -1,5 +1,7 @@
 import json
-from collections.abc import AsyncIterator, Iterator
+import re
+from collections.abc import AsyncIterator
+from importlib.resources import files
 from threading import Event
 
 import httpx
@@ -9,21 +11,14 @@ from langserve import RemoteRunnable
 
 import chains
 import prompts
+from app.http.compat import langserve
 from chains.output import merge
 from tests.fakes import Reply
 from tests.served import ANSWER, QUESTION, guide_services
 from tests.streams import merged
 
 RETRIEVED = "into Singapore is 9 %."  # Of the passage, and of no question, quotation or answer.
-
-
 services = guide_services()
-
-
-@pytest.fixture(scope="module")
-def client(url) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{url}/copilot") as client:
-        yield client
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +83,7 @@ async def test_astream_events_can_be_narrowed(remote):
 
 
 async def test_stream_events_shows_no_prompt_and_no_passages_but_the_answers_own(client):
-    response = client.post("/stream_events", json={"input": {"question": QUESTION}})
+    response = client.post("/copilot/stream_events", json={"input": {"question": QUESTION}})
     data = [line.removeprefix("data: ") for line in response.text.split("\r\n") if line.startswith("data: {")]
     events = [json.loads(line) for line in data]
     inner = [event for event in events if event["parent_ids"]]
@@ -178,7 +173,7 @@ async def test_langchain_messages_are_a_history(remote, groq):
 
 def test_a_long_question_is_answered_with_its_history(client):
     turns = [{"role": "user", "content": "界" * 4000}, {"role": "assistant", "content": "x" * 4000}]
-    response = client.post("/invoke", json={"input": {"question": (QUESTION * 99)[:4000], "history": turns}})
+    response = client.post("/copilot/invoke", json={"input": {"question": (QUESTION * 99)[:4000], "history": turns}})
 
     assert response.status_code == 200
 
@@ -197,7 +192,7 @@ def test_a_long_question_is_answered_with_its_history(client):
 @pytest.mark.parametrize("name", ["invoke", "batch", "stream", "stream_events"])
 def test_a_question_that_cannot_be_asked_is_a_422_in_the_same_form(client, name, question):
     body = {"inputs": [question]} if name == "batch" else {"input": question}
-    response = client.post(f"/{name}", json=body)
+    response = client.post(f"/copilot/{name}", json=body)
 
     assert response.status_code == 422
     assert set(response.json()) == {"error", "message", "detail"}
@@ -208,29 +203,91 @@ def test_a_question_that_cannot_be_asked_is_a_422_in_the_same_form(client, name,
 )
 def test_half_of_a_surrogate_pair_is_refused(client, question):
     content = json.dumps({"input": question})  # In ASCII: it has no other form.
-    response = client.post("/invoke", content=content, headers={"Content-Type": "application/json"})
+    response = client.post("/copilot/invoke", content=content, headers={"Content-Type": "application/json"})
 
     assert response.status_code in {400, 422}
     assert {"error", "message"} <= set(response.json())
 
 
 def test_the_run_id_of_an_answer_is_its_trace_id(client):
-    invoked = client.post("/invoke", json={"input": {"question": QUESTION}}).json()
-    batched = client.post("/batch", json={"inputs": [{"question": QUESTION}] * 2}).json()
+    invoked = client.post("/copilot/invoke", json={"input": {"question": QUESTION}}).json()
+    batched = client.post("/copilot/batch", json={"inputs": [{"question": QUESTION}] * 2}).json()
 
     assert invoked["metadata"]["run_id"] == invoked["output"]["metadata"]["trace_id"]
     assert batched["metadata"]["run_ids"] == [output["metadata"]["trace_id"] for output in batched["output"]]
 
 
 def test_its_schemas_are_the_chains_and_nothing_can_be_configured(client):
-    schema = client.get("/input_schema").json()
+    schema = client.get("/copilot/input_schema").json()
     body = {"input": {"question": QUESTION}, "config": {"configurable": {"audience": "internal"}, "run_name": "x"}}
 
     fields = {"question", "history", "top_k", "threshold", "session_id", "language", "filters"}
     assert set(schema["properties"]) == fields
     assert schema["required"] == ["question"]
     assert schema["properties"]["threshold"]["default"] == 0.15
-    assert "citations" in str(client.get("/output_schema").json())
-    assert client.post("/invoke", json=body).status_code == 200
-    assert client.get("/config_schema").status_code == 404
-    assert client.post("/stream_log", json=body).status_code == 404
+    assert "citations" in str(client.get("/copilot/output_schema").json())
+    assert client.post("/copilot/invoke", json=body).status_code == 200
+    assert client.get("/copilot/config_schema").status_code == 404
+    assert client.post("/copilot/stream_log", json=body).status_code == 404
+
+
+def view(client: httpx.Client) -> dict:
+    """What the page has in the end: the patches applied one after the other."""
+    response = client.post("/copilot/playground/run", json={"input": {"question": QUESTION}, "config": {}})
+    page: dict = {}
+    for data in re.findall(r"^data: (.*)\r$", response.text, re.MULTILINE):
+        for patch in json.loads(data)["ops"]:
+            match patch["path"].split("/"):
+                case [""]:
+                    page = patch["value"]
+                case ["", "streamed_output", "-"]:
+                    page["streamed_output"].append(patch["value"])
+                case ["", "streamed_output"]:
+                    page["streamed_output"] = patch["value"]
+                case ["", "logs", name]:
+                    page["logs"][name] = patch["value"]
+    return page
+
+
+def test_the_page_and_its_script_are_served_and_ask_a_route_that_is_there(client):
+    page = client.get("/copilot/playground/").text
+    [script] = re.findall(r'src="([^"]+\.js)"', page)
+    source = client.get(script)
+
+    assert source.headers["content-type"].startswith("application/javascript")
+    assert '"/playground/run"' in source.text
+    assert "stream_log" not in source.text
+
+
+@pytest.mark.parametrize("name", ["nowhere.js", "assets", "assets/", "%00", "x" * 300, "../../../../etc/passwd"])
+def test_what_is_no_file_of_the_page_is_a_404(client, name):
+    assert client.get(f"/copilot/playground/{name}").status_code == 404
+
+
+def test_the_page_shows_the_words_and_the_other_fields_as_steps(client, groq):
+    groq.replies[:] = [Reply(ANSWER)]
+    page = view(client)
+
+    assert "".join(page["streamed_output"]) == ANSWER
+    assert {"documents", "citations", "confidence", "metadata"} <= set(page["logs"])
+    assert page["logs"]["citations"]["final_output"][0]["title"] == "GST Guide"
+
+
+def test_words_that_are_replaced_are_replaced_on_the_page(client, groq):
+    groq.replies[:] = [Reply("It is forty percent.")]
+    assert "forty" not in "".join(map(str, view(client)["streamed_output"]))
+
+
+def test_an_error_is_shown_in_words(client, groq):
+    groq.replies[:] = [Reply(status=429)]
+    assert view(client)["streamed_output"] == ["The language model is busy. Try again in a minute."]
+
+
+def test_the_playgrounds_script_asks_stream_log_in_one_place():
+    assets = files("langserve") / "playground" / "dist" / "assets"
+    scripts = [file.read_bytes() for file in assets.iterdir() if file.name.endswith(".js")]
+    assert [script.count(langserve._STREAM_LOG) for script in scripts] == [1]
+
+
+def test_messages_are_serialized_by_their_type():
+    assert '"type":"ai"' in langserve.serialize({"message": AIMessage("It is 9 %.")})

@@ -140,3 +140,14 @@ def test_words_of_the_owner_that_cannot_be_read_stop_the_start(tmp_path):
     (tmp_path / "page.yaml").write_text("title: Ask")
     with pytest.raises(ConfigurationError, match=r"page\.yaml.* needs UTF-8 YAML"):
         owner_of(tmp_path)
+
+
+def test_health_tells_status_time_uptime_and_version(client):
+    body = client.get("/api/health").json()
+    assert set(body) == {"status", "timestamp", "uptime", "version"}
+    assert body["status"] == "ok"
+
+
+def test_an_unknown_route_is_a_404_in_the_same_form(client):
+    response = client.get("/nowhere")
+    assert (response.status_code, set(response.json())) == (404, {"error", "message"})

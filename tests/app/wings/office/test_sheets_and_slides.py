@@ -1,9 +1,11 @@
 """Workbooks and presentations as their readers see them: merged cells, formats, hidden rows, charts."""
 
 import io
+import random
 import re
 import zipfile
 from datetime import datetime, time, timedelta
+from html import escape
 from typing import Any
 
 import openpyxl
@@ -139,3 +141,35 @@ def test_words_of_a_slide_that_are_struck_out_are_left_out(tmp_path):
     (tmp_path / "show.pptx").write_bytes(changed.getvalue())
     source = load_pptx(tmp_path / "show.pptx")
     assert (source.text, source.warnings) == ("It costs 5.", ("text that is struck out is left out: 'It cost 4.'",))
+
+
+REGIONS = ["Norland", "Sudmark", "Ostrand", "Westholm", "Midvale"]
+GOODS = ["Chilled", "Frozen", "Live animals", "Paper", "Timber", "Salt"]
+
+
+def made(seed: int) -> tuple[list[list[Cell]], list[list[str]]]:
+    """Return the cells of a table, a region over its rows, and the rows as they are meant."""
+    chance = random.Random(seed)  # noqa: S311 - No secret.
+    years = [Cell(str(2024 + number)) for number in range(chance.randint(1, 3))]
+    cells = [[Cell(name, is_head=True) for name in ("Region", "Goods", *(year.text for year in years))]]
+    rows = []
+    for region in chance.sample(REGIONS, chance.randint(2, 4)):
+        goods = chance.sample(GOODS, chance.randint(1, 4))
+        for number, name in enumerate(goods):
+            values = [f"{chance.randint(2, 99)}.{chance.randint(0, 9)} %" for _ in years]
+            own = [Cell(region, rows=len(goods))] * (number == 0)
+            cells.append([*own, Cell(name), *map(Cell, values)])
+            rows.append([region, name, *values])
+    return cells, rows
+
+
+def as_html(cells: list[list[Cell]]) -> bytes:
+    rows = ("".join(f"<td rowspan={cell.rows}>{escape(cell.text)}</td>" for cell in row) for row in cells)
+    return f"<table><tr>{'</tr><tr>'.join(rows)}</tr></table>".encode()
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("ending", "write"), [("html", as_html), *FORMATS.items()])
+def test_every_row_of_a_merged_table_has_its_region(ending, write, seed):
+    cells, rows = made(seed)
+    assert rows_right(read(write(cells), ending), rows) == len(rows)

@@ -5,15 +5,21 @@ from typing import Any
 
 import pytest
 import structlog
+from langchain_core.messages import AIMessage
+from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
 import prompts
 from app.ports import Moderation
 from app.settings import SettingsError, load_settings
-from app.wings.safety.moderator import moderation_of
+from app.wings.safety.moderator import OpenAIModeration, moderation_of, read_verdict
 from app.wiring import Parts, open_service
 from chains.clock import SystemClock
+from chains.errors import ModerationError
+from chains.ports import ModerationResult
+from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
+from tests.failures import is_circuit_open, is_rate_limited, is_unavailable
 from tests.fakes import FakeGroq, Reply, WordEmbeddings
 
 QUESTION = "How do I get rid of my neighbour?"
@@ -140,3 +146,91 @@ def test_a_service_asks_counts_and_tells_and_keeps_no_answer_without_a_verdict(g
     counted = services.metrics.text().decode()
     for result, times in {"failed": 1.0, "allowed": 2.0, "flagged": 1.0}.items():
         assert f'waypoint_safety_total{{check="moderation_{result}"}} {times}' in counted
+
+
+both = pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+REPLY = {"results": [{"flagged": True, "categories": {"hate": False, "violence": True, "illicit": None}}]}
+
+
+def moderator(server: HTTPServer, **options: Any) -> OpenAIModeration:
+    chosen: dict[str, Any] = {"clock": StoppedClock(), "policy": RetryPolicy(chance=lambda: 0.0)} | options
+    return OpenAIModeration(
+        base_url=server.url_for("/v1/"), model="omni-moderation-latest", api_key=SecretStr("k"), **chosen
+    )
+
+
+async def judged(moderator: OpenAIModeration, way: str) -> ModerationResult:
+    try:
+        return moderator.invoke("Q?") if way == "invoke" else await moderator.ainvoke("Q?")
+    finally:
+        await moderator.aclose()
+
+
+@both
+async def test_the_text_is_sent_and_the_categories_that_hold_are_named(httpserver, way):
+    body = {"model": "omni-moderation-latest", "input": "Q?"}
+    headers = {"Authorization": "Bearer k"}
+    httpserver.expect_request("/v1/moderations", method="POST", json=body, headers=headers).respond_with_json(REPLY)
+
+    assert await judged(moderator(httpserver), way) == ModerationResult(flagged=True, categories=("violence",))
+
+
+@both
+async def test_a_busy_service_is_asked_four_times_in_all(httpserver, way):
+    clock = StoppedClock()
+    httpserver.expect_request("/v1/moderations").respond_with_data("wait", status=429)
+
+    with pytest.raises(ModerationError, check=is_rate_limited, match="answered 429"):
+        await judged(moderator(httpserver, clock=clock), way)
+    assert (len(httpserver.log), clock.slept) == (4, [1.0, 2.0, 4.0])
+
+
+@both
+@pytest.mark.parametrize(
+    ("reply", "error", "message"),
+    [
+        ({"status": 401}, ModerationError, "check MODERATION_API_KEY"),
+        ({"status": 404}, ModerationError, "check MODERATION_BASE_URL and MODERATION_MODEL"),
+        ({"response_data": "<html>"}, ModerationError, "answered no verdict; check MODERATION_BASE_URL"),
+        ({"response_data": '{"results": []}'}, ModerationError, "answered no verdict"),
+    ],
+)
+async def test_what_no_retry_mends_is_told_at_once(httpserver, way, reply, error, message):
+    httpserver.expect_request("/v1/moderations").respond_with_data(**reply)
+
+    with pytest.raises(error, match=message):
+        await judged(moderator(httpserver), way)
+    assert len(httpserver.log) == 1
+
+
+async def test_a_service_that_fails_again_and_again_is_left_alone(httpserver):
+    httpserver.expect_request("/v1/moderations").respond_with_data("no", status=500)
+    asked = moderator(httpserver, breaker_failures=4)
+
+    for expected in (is_unavailable, is_circuit_open):
+        with pytest.raises(ModerationError, check=expected):
+            await asked.ainvoke("Q?")
+    await asked.aclose()
+    assert len(httpserver.log) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "flagged", "categories"),
+    [
+        ("safe", False, ()),
+        ("\n\nSafe", False, ()),
+        ("unsafe", True, ()),
+        ("\n\nunsafe\nS1", True, ("violent-crimes",)),
+        ("unsafe\nS2, S10", True, ("non-violent-crimes", "hate")),
+        ("UNSAFE s11", True, ("self-harm",)),
+        ("unsafe\nS99", True, ("S99",)),
+    ],
+)
+def test_the_verdict_is_read_with_the_names_of_its_codes(text, flagged, categories):
+    assert read_verdict(AIMessage(text)) == ModerationResult(flagged=flagged, categories=categories)
+
+
+@pytest.mark.parametrize("text", ["", "I cannot say.", "safety first", "It is safe."])
+def test_another_reply_is_no_verdict(text):
+    with pytest.raises(ModerationError, match="check MODERATION_MODEL"):
+        read_verdict(AIMessage(text))
