@@ -76,6 +76,5 @@ def _as_line(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
     return f"{line}\n{traceback}" if traceback else line
 
 
-_SILENT = (
-    logging.NullHandler()
-)  # Without a handler, logging would print warnings to stderr. Adding it twice adds it once.
+# Without a handler, logging would print warnings to stderr. Adding it twice adds it once.
+_SILENT = logging.NullHandler()

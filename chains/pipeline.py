@@ -24,15 +24,8 @@ from chains.state import Answer, Passage, Question, Redirect, Reformulated, Retr
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
-BEFORE = (
-    "safety",
-    "translation",
-    "scope",
-    "sections",
-    "screening",
-)  # Steps whose time counts with the stage behind them.
-
-
+# Steps whose time counts with the stage behind them.
+BEFORE = ("safety", "translation", "scope", "sections", "screening")
 Sections = Callable[[Retrieved, RunnableConfig], Sequence[Passage]]
 Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformulated]
 
@@ -138,10 +131,11 @@ def build_chain(
         stage("confidence", RunnablePassthrough.assign(confidence=step_of(RateAnswers(confidence)))),
     ]
     if safety:
-        kept = {"documents": safety.kept, "nearest": safety.nearest_kept, "passages_dropped": safety.count_dropped}
-        kept |= {"siblings": safety.siblings_kept} if sections else {}
-        screened = RunnablePassthrough.assign(**{name: QuickStep(keep) for name, keep in kept.items()})
-        steps.insert(2, stage("screening", screened))
+        screened = {"documents": safety.keep("documents"), "nearest": safety.keep("nearest")}
+        screened |= {"siblings": safety.keep("siblings")} if sections else {}
+        kept = {field: QuickStep(keep) for field, keep in screened.items()}
+        dropped = QuickStep(safety.count_dropped)
+        steps.insert(2, stage("screening", RunnablePassthrough.assign(**kept, passages_dropped=dropped)))
     if sections:
         steps.insert(2, stage("sections", siblings=sections))
     if scope:

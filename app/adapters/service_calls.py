@@ -48,11 +48,6 @@ class ServiceKind:
         """What to check when a reply does not fit."""
         return f"{self.address} and {self.model}" if self.model else self.address
 
-    def suspect(self, status: int) -> str:
-        """Return what to check when a request is refused with a status."""
-        by_status = {400: self.model, 401: self.key, 403: self.key, 404: self.settings}
-        return by_status.get(status) or "the service, or try again"
-
 
 class CallOptions(TypedDict, total=False):
     """What every service is called with.
@@ -170,8 +165,9 @@ class ServiceCalls:
         return 0.0 if self._breaker.state == "open" else left_s(callbacks)
 
     def _refused(self, response: httpx.Response) -> WaypointError:
-        status = response.status_code
-        message = f"the {self._kind.name} at {self.url} answered {status}; check {self._kind.suspect(status)}"
+        status, kind = response.status_code, self._kind
+        suspect = {400: kind.model, 401: kind.key, 403: kind.key, 404: kind.settings}.get(status)
+        message = f"the {kind.name} at {self.url} answered {status}; check {suspect or 'the service, or try again'}"
         wait_s = retry_after_s(response.headers.get("retry-after"))
         if status == httpx.codes.TOO_MANY_REQUESTS:
             return self._kind.error(message, retry_after_s=wait_s, failure="rate_limited")

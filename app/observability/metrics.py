@@ -2,9 +2,10 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -12,13 +13,13 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from chains.around.observers import LEFT, Call
-from chains.state import Answer, SafetyReport
+from chains.state import Metadata
 
 ANSWER_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 90)
 LATEST = 1000  # Answers whose percentiles `/health/ready` tells.
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60)
-# The names of a metric's labels, or their values.
-Labels = tuple[str, ...]
+# The values of a metric's labels, or the one value of its one label.
+Labels = tuple[str, ...] | str
 USAGE = {"input_tokens": "prompt", "output_tokens": "completion"}
 
 
@@ -54,11 +55,11 @@ class Metrics:
     def _histogram(self, name: str, help: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         return Histogram(name, help, labels, buckets=buckets, registry=self.counted)
 
-    def gauges(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
+    def gauges(self, name: str, help: str, labels: Sequence[str], read: Callable[[], Mapping[Any, float]]) -> None:
         """Add a gauge whose values `read` returns by the values of `labels`."""
         self.read.register(_Reader(partial(GaugeMetricFamily, name, help, labels=labels), read))
 
-    def counts(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
+    def counts(self, name: str, help: str, labels: Sequence[str], read: Callable[[], Mapping[Any, float]]) -> None:
         """Add a counter whose values `read` returns by the values of `labels`."""
         self.read.register(_Reader(partial(CounterMetricFamily, name, help, labels=labels), read))
 
@@ -79,20 +80,16 @@ class Metrics:
             self._answers.labels("left" if isinstance(call.error, LEFT) else "failed").inc()
             return
         self._answers.labels(call.answer.get("outcome") or "unknown").inc()
-        self._count_work(call.answer)
+        if metadata := call.answer.get("metadata"):
+            self._count_work(metadata)
 
-    def _count_work(self, answer: Answer) -> None:
-        metadata = answer.get("metadata")
-        if not metadata:
-            return
-        self._count_checks(metadata.get("safety"))
+    def _count_work(self, metadata: Metadata) -> None:
         for stage, lap_ms in metadata["timings_ms"].items():
             self._stage_seconds.labels(stage).observe(lap_ms / 1000)
         if "answer" not in (metadata["cache"] or ""):  # A cached answer repeats what it cost when it was made.
             for name, kind in USAGE.items():
                 self._tokens.labels(kind).inc((metadata["usage"] or {}).get(name, 0))
-
-    def _count_checks(self, safety: SafetyReport | None) -> None:
+        safety = metadata.get("safety")
         if safety is None:
             return
         if safety["action"] != "none":
@@ -132,7 +129,7 @@ class _Reader(Collector):
     def collect(self) -> Iterable[Metric]:
         family = self._empty()
         for labels, value in self._read().items():
-            family.add_metric(labels, value)
+            family.add_metric((labels,) if isinstance(labels, str) else labels, value)
         return [family]
 
     def describe(self) -> Iterable[Metric]:

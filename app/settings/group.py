@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any, Self, get_args
 
 from pydantic import AliasChoices, ValidationInfo, field_validator, model_validator
-from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -59,13 +58,9 @@ class Group(BaseSettings):
     def _any_case(cls, value: object, info: ValidationInfo) -> object:
         """Ignore case in settings with a fixed set of words."""
         word = value.strip().lower() if isinstance(value, str) else None
-        return word if word in _choices(cls.model_fields[info.field_name or ""]) else value
-
-
-def _choices(field: FieldInfo) -> set[object]:
-    """Return the words of a Literal, also of an optional one."""
-    parts = get_args(field.annotation)
-    return {word for part in parts for word in (get_args(part) or (part,)) if isinstance(word, str)}
+        parts = get_args(cls.model_fields[info.field_name or ""].annotation)
+        words = {word for part in parts for word in (get_args(part) or (part,))}  # Of a Literal, also an optional one.
+        return word if word and word in words else value
 
 
 def address_of_host(values: Any, prefix: str, port: int, form: str) -> Any:

@@ -66,9 +66,18 @@ class Tracing:
 
 def tracing_of(settings: Settings) -> Tracing:
     """Return the tracing that the settings ask for; it is closed when the process ends, if not before."""
-    tracing = Tracing()
-    if settings.langsmith.tracing:
-        _trace_to_langsmith(tracing, settings)
+    tracing, langsmith = Tracing(), settings.langsmith
+    if langsmith.tracing:
+        from app.adapters.tracing.langsmith import LangSmith
+
+        options = {name: getattr(langsmith, name) for name in ("api_key", "project", "hide_inputs", "hide_outputs")}
+        backend = LangSmith(api_url=langsmith.endpoint, **options)
+        export = Export("langsmith", backend.send)
+        tracing.scores = Export("langsmith_scores", backend.send_scores, waiting=SCORES_WAITING, batch=1)
+        tracing.exports |= {"langsmith": export, "langsmith_scores": tracing.scores}
+        tracing.factories.append(lambda config: backend.callbacks(config, export.put))
+        tracing.probes["langsmith"] = backend.probe
+        tracing.connections.append(backend.close)
     if settings.logs.otlp_endpoint:
         from app.adapters.tracing.opentelemetry import EXPORT_TIMEOUT_S, CallSpans, Collector
 
@@ -82,20 +91,6 @@ def tracing_of(settings: Settings) -> Tracing:
     if tracing.exports:
         atexit.register(tracing.close)
     return tracing
-
-
-def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
-    from app.adapters.tracing.langsmith import LangSmith
-
-    names = ("api_key", "project", "hide_inputs", "hide_outputs")
-    options = {name: getattr(settings.langsmith, name) for name in names}
-    backend = LangSmith(api_url=settings.langsmith.endpoint, **options)
-    export = Export("langsmith", backend.send)
-    scores = tracing.scores = Export("langsmith_scores", backend.send_scores, waiting=SCORES_WAITING, batch=1)
-    tracing.exports |= {"langsmith": export, "langsmith_scores": scores}
-    tracing.factories.append(lambda config: backend.callbacks(config, export.put))
-    tracing.probes["langsmith"] = backend.probe
-    tracing.connections.append(backend.close)
 
 
 def experiments_of(settings: Settings) -> "Experiments":
@@ -136,24 +131,20 @@ def metrics_of(
     """Return the metrics of GET /metrics; `models` may grow, and worker processes have a `shared` folder."""
     from app.observability.metrics import Metrics
 
-    def one(values: Callable[[], Mapping[str, float]]) -> "Callable[[], Mapping[Labels, float]]":
-        return lambda: {(label,): value for label, value in values().items()}
-
     def of_providers(read: Callable[[Provider], float]) -> "Callable[[], Mapping[Labels, float]]":
         return lambda: {(model, provider.breaker.name): read(provider) for model, provider in providers_of(models)}
 
     def of_levels(event: Event) -> "Callable[[], Mapping[Labels, float]]":
-        return one(lambda: {level: caches.of(level, event) for level in LEVELS})
+        return lambda: {level: caches.of(level, event) for level in LEVELS}
 
     metrics = Metrics(shared=shared)
     add, gauge = metrics.counts, metrics.gauges
     dropped, faults = "Traces that the backend did not accept", "Steps beside an answer or an ingestion that failed"
-    add("waypoint_traces_dropped", dropped, ("backend",), one(tracing.dropped))
-    add("waypoint_side_step_faults", faults, ("step",), one(lambda: counts))
+    add("waypoint_traces_dropped", dropped, ("backend",), tracing.dropped)
+    add("waypoint_side_step_faults", faults, ("step",), lambda: counts)
     state = "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open"
-    gauge(
-        "waypoint_breaker_open", state, PROVIDER, of_providers(lambda provider: BREAKER_STATES[provider.breaker.state])
-    )
+    is_open = of_providers(lambda provider: BREAKER_STATES[provider.breaker.state])
+    gauge("waypoint_breaker_open", state, PROVIDER, is_open)
     waiting = of_providers(lambda provider: provider.limiter.waiting)
     gauge("waypoint_llm_waiting", "Requests that wait because of LLM_RPM or LLM_TPM", PROVIDER, waiting)
     retries = of_providers(lambda provider: provider.retries.count)
@@ -161,17 +152,13 @@ def metrics_of(
     for event in EVENTS:
         add(f"waypoint_cache_{event}", f"Cache {event}", ("level",), of_levels(event))
     if uploads is not None:
-        results = one(lambda: {"added": uploads.added, "failed": uploads.failed})
-        add("waypoint_uploaded_files", "Uploaded files", ("result",), results)
+        files = "waypoint_uploaded_files", "Uploaded files", ("result",)
+        add(*files, lambda: {"added": uploads.added, "failed": uploads.failed})
     if outbox is not None:
         unsent = "Events that the broker has not confirmed yet"
         gauge("waypoint_events_waiting", unsent, (), lambda: {(): outbox.waiting})
-        add(
-            "waypoint_events",
-            "Events by result",
-            ("result",),
-            one(lambda: {"sent": outbox.sent, "dropped": outbox.dropped}),
-        )
+        events = "waypoint_events", "Events by result", ("result",)
+        add(*events, lambda: {"sent": outbox.sent, "dropped": outbox.dropped})
     return metrics
 
 
@@ -226,12 +213,23 @@ def provider_check(provider: Provider, *, model: str | None = None) -> Check:
 def service_checks(
     settings: Settings, embedder: Embeddings, providers: Sequence[tuple[str, Provider]], outbox: Outbox | None
 ) -> list[Check]:
-    """Check the embedding service, the language models, and the stores of sessions, caches and events."""
+    """Check the embedding service, the language models, Redis and RabbitMQ, as far as they are used."""
     by_service = settings.embedding.provider == "openai-compatible"
     embeddings = [service_check("embeddings", cast("HttpEmbeddings", embedder).check)] if by_service else []
     usual = settings.llm.model
     models = [provider_check(provider, model=None if name == usual else name) for name, provider in providers]
     return embeddings + models + backend_checks(settings, outbox)
+
+
+def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
+    """Check Redis and RabbitMQ if they are used; only sessions require Redis, and events wait for RabbitMQ."""
+    checks = []
+    if settings.uses_redis:
+        ask = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=ANSWER_WITHIN_S)
+        checks.append(Check("redis", ask, required=settings.has_redis_sessions))
+    if outbox is not None:
+        checks.append(Check("rabbitmq", partial(outbox.ping, timeout_s=ANSWER_WITHIN_S)))
+    return checks
 
 
 async def ping_redis(url: str, *, timeout_s: float) -> None:
@@ -245,17 +243,6 @@ async def ping_redis(url: str, *, timeout_s: float) -> None:
 
     async with Redis.from_url(url, socket_connect_timeout=timeout_s, socket_timeout=timeout_s) as client:
         await client.ping()
-
-
-def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
-    """Check Redis and RabbitMQ if they are used; only sessions require Redis, and events wait for RabbitMQ."""
-    checks = []
-    if settings.uses_redis:
-        ask = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=ANSWER_WITHIN_S)
-        checks.append(Check("redis", ask, required=settings.has_redis_sessions))
-    if outbox is not None:
-        checks.append(Check("rabbitmq", partial(outbox.ping, timeout_s=ANSWER_WITHIN_S)))
-    return checks
 
 
 def answers(ping: Callable[[], Coroutine[Any, Any, None]]) -> str:

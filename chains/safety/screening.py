@@ -223,23 +223,17 @@ class Safety:
     def _looks_suspicious(self) -> IsSuspicious | None:
         return remembered(self.is_suspicious) if self.is_suspicious else None
 
-    def kept(self, state: Retrieved) -> list[Passage]:
-        """Return the passages that may go on: none for a question that is blocked."""
-        return self._allowed(state, state["documents"])
+    def keep(self, field: Literal["documents", "nearest", "siblings"]) -> Callable[[Retrieved], list[Passage]]:
+        """Return what finds the passages of a field that may go on: none for a question that is blocked."""
 
-    def nearest_kept(self, state: Retrieved) -> list[Passage]:
-        """Return the same of the passages below the threshold."""
-        return self._allowed(state, state.get("nearest", []))
+        def kept(state: Retrieved) -> list[Passage]:
+            passages = [] if is_blocked(state) else state.get(field, [])
+            return [passage for passage in passages if not self._is_dropped(passage)]
 
-    def siblings_kept(self, state: Retrieved) -> list[Passage]:
-        """Return the same of the passages of their sections."""
-        return self._allowed(state, state.get("siblings", []))
+        return kept
 
     def count_dropped(self, state: Retrieved) -> int:
         return sum(self._is_dropped(passage) for passage in state["documents"])
-
-    def _allowed(self, state: Retrieved, passages: Sequence[Passage]) -> list[Passage]:
-        return [] if is_blocked(state) else [one for one in passages if not self._is_dropped(one)]
 
     def _is_dropped(self, passage: Passage) -> bool:
         if self._looks_suspicious is None:

@@ -51,7 +51,12 @@ def _join(address: str | None) -> None:
     import ray  # noqa: PLC0415 - as above.
 
     if address is not None:
-        _require_listener(address)
+        host, _, port = address.rpartition(":")
+        try:  # Ray itself would try for minutes, and write of it to the terminal.
+            socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S).close()
+        except (OSError, ValueError, OverflowError) as error:
+            msg = f"no Ray cluster answers at {address!r} ({error}); give the address of its head, like 10.0.0.1:6379"
+            raise IngestionError(msg) from error
     options: dict[str, Any] = {"object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
@@ -60,15 +65,6 @@ def _join(address: str | None) -> None:
         where = repr(address) if address else "this machine"
         msg = f"Ray cannot be used on {where} ({str(error).splitlines()[0]}); run this on a machine of the cluster"
         raise IngestionError(msg) from error
-
-
-def size_of(*, gpu: bool) -> tuple[int, int]:
-    """Return how many models the cluster can run at once, and how many GPUs each one takes."""
-    import ray  # noqa: PLC0415 - as above.
-
-    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    gpus = int(resources.get("GPU", 0)) if gpu else 0
-    return (gpus, 1) if gpus else (max(1, int(resources.get("CPU", 1))), 0)
 
 
 @contextmanager
@@ -84,19 +80,9 @@ def errors_translated(purpose: str) -> Iterator[None]:
         raise EmbeddingError(msg) from error
 
 
-def _require_listener(address: str) -> None:
-    """Check that something listens: Ray itself would try for minutes, and write of it to the terminal."""
-    host, _, port = address.rpartition(":")
-    try:
-        with socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S):
-            pass
-    except (OSError, ValueError, OverflowError) as error:
-        msg = f"no Ray cluster answers at {address!r} ({error}); give the address of its head, like 10.0.0.1:6379"
-        raise IngestionError(msg) from error
-
-
 # One batch at work, and one that is there when it is done.
 BATCHES_AN_ACTOR = 2
+FILES_A_TASK, MOST_TASKS = 4, 5_000
 
 
 class Embedder:
@@ -107,10 +93,6 @@ class Embedder:
 
     def embed(self, texts: list[str]) -> Vectors:
         return self._embeddings.embed_documents(texts)
-
-
-FILES_A_TASK = 4
-MOST_TASKS = 5_000
 
 
 class RayEngine:
@@ -128,10 +110,12 @@ class RayEngine:
         self._reading, self._started = reading, connect(address)
         import ray  # noqa: PLC0415 - seconds, and an extra.
 
-        count, gpus = size_of(gpu=gpu)
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        gpus = int(resources.get("GPU", 0)) if gpu else 0
+        count = gpus or max(1, int(resources.get("CPU", 1)))
         options: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": "SPREAD"}
         # An actor reserves no core: tasks that read would wait for it for ever where there are as many actors as cores.
-        actor = ray.remote(Embedder).options(num_cpus=0, num_gpus=gpus, **options)
+        actor = ray.remote(Embedder).options(num_cpus=0, num_gpus=1 if gpus else 0, **options)
         self._actors: list[Any] = [actor.remote(embeddings) for _ in range(count)]
         self.batches = BATCHES_AN_ACTOR * count
         self._free: SimpleQueue[Any] = SimpleQueue()

@@ -148,19 +148,10 @@ class _Model:
 
 
 def _open_model(folder: Path) -> _Model:
-    from tokenizers import Tokenizer  # noqa: PLC0415 - a command that embeds nothing need not wait for it
+    import onnxruntime  # noqa: PLC0415 - a command that embeds nothing need not wait for it
+    from tokenizers import Tokenizer  # noqa: PLC0415 - as above
 
     weights.check_hashes(folder)
-    session = _open_session(weights.GRAPH.read_bytes(), folder)
-    tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return _Model(tokenizer, session, weights.max_tokens(folder))
-
-
-def _open_session(graph: bytes, folder: Path) -> "InferenceSession":
-    import onnxruntime  # noqa: PLC0415 - a command that embeds nothing need not wait for it
-
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
@@ -168,7 +159,11 @@ def _open_session(graph: bytes, folder: Path) -> "InferenceSession":
     home = str((folder / weights.WEIGHTS).resolve().parent)
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", home)
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(weights.GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no base class of their own.
         message = f"onnxruntime {onnxruntime.__version__} could not open the embedding model in {home!r}: {error}"
         raise ConfigurationError(message) from error
+    tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return _Model(tokenizer, session, weights.max_tokens(folder))
