@@ -16,7 +16,7 @@ from cogapp import Cog
 
 from app.cli import COMMANDS
 from app.http.routes.answers import QueryAnswer, QueryClosest
-from app.settings.gone import GONE
+from app.settings.reading import GONE
 from app.settings.settings import groups
 from benchmarks.figures import read_figures
 from benchmarks.first_answer import without_times

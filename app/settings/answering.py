@@ -8,10 +8,9 @@ from pydantic import AfterValidator, AliasChoices, DirectoryPath, Field, SecretS
 from pydantic_settings import SettingsConfigDict
 
 from app.settings import values as v
-from app.settings.group import Group
 
 
-class LLMSettings(Group):
+class LLMSettings(v.Group):
     """The language model that writes the answers."""
 
     model_config = SettingsConfigDict(env_prefix="llm_")
@@ -98,7 +97,7 @@ class LLMSettings(Group):
             yield f"LLM_CONTEXT_TOKENS names the model {min(unknown)!r}, which is not among {allowed}"
 
 
-class EmbeddingSettings(Group):
+class EmbeddingSettings(v.Group):
     """What questions and passages are embedded with."""
 
     model_config = SettingsConfigDict(env_prefix="embedding_")
@@ -125,7 +124,7 @@ class EmbeddingSettings(Group):
             yield f"EMBEDDING_PREFIXES needs {others}: the packaged model takes none"
 
 
-class StoreSettings(Group):
+class StoreSettings(v.Group):
     """Where the index is."""
 
     kind: v.StoreName = Field("chroma", validation_alias="vector_store_type")
@@ -138,7 +137,7 @@ class StoreSettings(Group):
     """Name of the collection"""
 
 
-class ChromaSettings(Group):
+class ChromaSettings(v.Group):
     """Chroma, in a folder or on a server."""
 
     model_config = SettingsConfigDict(env_prefix="chroma_")
@@ -150,7 +149,7 @@ class ChromaSettings(Group):
     api_key: SecretStr | None = Field(None, description="Token of the Chroma server, sent as X-Chroma-Token")
 
 
-class RetrievalSettings(Group):
+class RetrievalSettings(v.Group):
     """How passages are found, here or by a service."""
 
     url: v.WebAddress | None = Field(None, validation_alias="retrieval_url")
@@ -186,7 +185,7 @@ class RetrievalSettings(Group):
     if all have one; off: no question is declined"""
 
 
-class PromptSettings(Group):
+class PromptSettings(v.Group):
     """What the language model is given."""
 
     context_tokens: v.Positive = Field(2000, validation_alias="max_context_tokens")
@@ -199,7 +198,7 @@ class PromptSettings(Group):
     """Folder with your own versions of the texts in prompts/; empty: the packaged texts"""
 
 
-class CitationSettings(Group):
+class CitationSettings(v.Group):
     """How answers are cited and checked."""
 
     style: Literal["title", "numbered"] = Field("title", validation_alias="citation_style")
@@ -210,7 +209,7 @@ class CitationSettings(Group):
     """Whether a stream shows each sentence after it is checked; off: words as they arrive"""
 
 
-class ConfidenceSettings(Group):
+class ConfidenceSettings(v.Group):
     """How answers are rated."""
 
     model_config = SettingsConfigDict(env_prefix="confidence_")
@@ -235,7 +234,7 @@ class ConfidenceSettings(Group):
             )
 
 
-class SafetySettings(Group):
+class SafetySettings(v.Group):
     """What is checked in questions, passages and answers."""
 
     model_config = SettingsConfigDict(env_prefix="safety_")
@@ -252,7 +251,7 @@ class SafetySettings(Group):
     are hidden. Empty: any host"""
 
 
-class ModerationSettings(Group):
+class ModerationSettings(v.Group):
     """What judges whether a question is harmful."""
 
     model_config = SettingsConfigDict(env_prefix="moderation_")
@@ -275,7 +274,7 @@ class ModerationSettings(Group):
         return self.api_key is None and same.get(self.provider) == llm.provider
 
 
-ANSWERING: tuple[type[Group], ...] = (
+ANSWERING: tuple[type[v.Group], ...] = (
     *(LLMSettings, EmbeddingSettings, StoreSettings, ChromaSettings, RetrievalSettings),
     *(PromptSettings, CitationSettings, ConfidenceSettings, SafetySettings),
     ModerationSettings,

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -9,10 +10,15 @@ from typing import Any
 
 from pydantic import SecretStr, ValidationError
 
-from app.settings.gone import GONE, MEANT
-from app.settings.group import Group
 from app.settings.settings import PLACES, Settings, groups
+from app.settings.values import Group
 from chains.errors import ConfigurationError
+
+_NAMES = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
+GONE: dict[str, str] = _NAMES["gone"]
+"""What to do about each setting of earlier versions that is gone."""
+MEANT: dict[str, str] = _NAMES["meant"]
+"""Our setting for a name of similar programs."""
 
 # Values that may be or contain a secret: an address with a password or a query, a key.
 _SUSPECT = re.compile(r"[@?]|\b(?:gsk|sk|pk|lsv2)[_-]|[\w-]{32}", re.IGNORECASE)

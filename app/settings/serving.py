@@ -7,7 +7,6 @@ from pydantic import AliasChoices, BeforeValidator, DirectoryPath, Field, Secret
 from pydantic_settings import SettingsConfigDict
 
 from app.settings import values as v
-from app.settings.group import Group, address_of_host
 
 LANGSMITH = "https://api.smith.langchain.com"
 
@@ -17,7 +16,7 @@ def _either_prefix(*names: str) -> AliasChoices:
     return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
 
 
-class CacheSettings(Group):
+class CacheSettings(v.Group):
     """What is cached."""
 
     model_config = SettingsConfigDict(env_prefix="cache_")
@@ -33,7 +32,7 @@ class CacheSettings(Group):
     ] = Field("memory", description="memory: one cache per process; ledger: shared")
 
 
-class RedisSettings(Group):
+class RedisSettings(v.Group):
     """Redis, for sessions and rate limits."""
 
     model_config = SettingsConfigDict(env_prefix="redis_")
@@ -46,10 +45,10 @@ class RedisSettings(Group):
     @model_validator(mode="before")
     @classmethod
     def _address(cls, values: Any) -> Any:
-        return address_of_host(values, "", 6379, "redis://{}:{}/0")
+        return v.address_of_host(values, "", 6379, "redis://{}:{}/0")
 
 
-class IngestionSettings(Group):
+class IngestionSettings(v.Group):
     """How files become chunks, and which files: uploads, and those of web sites."""
 
     chunk_size: int = Field(800, ge=100, description="Chunk size in characters")
@@ -68,7 +67,7 @@ class IngestionSettings(Group):
             yield f"CHUNK_OVERLAP ({self.chunk_overlap}) must be smaller than CHUNK_SIZE ({self.chunk_size})"
 
 
-class AccessSettings(Group):
+class AccessSettings(v.Group):
     """Who may ask, and how much."""
 
     mode: Literal["none", "session", "api_key"] = Field("none", validation_alias="auth_mode")
@@ -90,7 +89,7 @@ class AccessSettings(Group):
             yield "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
 
 
-class WebSettings(Group):
+class WebSettings(v.Group):
     """The service, its page, and the pages of others that use it."""
 
     port: v.Port = Field(3000, description="Port of `waypoint serve`")
@@ -105,7 +104,7 @@ class WebSettings(Group):
     or logo.png; what is missing is the page's own (docs/page.md)"""
 
 
-class LogSettings(Group):
+class LogSettings(v.Group):
     """Logs, metrics, and traces for OpenTelemetry."""
 
     model_config = SettingsConfigDict(env_prefix="log_")
@@ -119,7 +118,7 @@ class LogSettings(Group):
     """OpenTelemetry collector, like http://127.0.0.1:4318"""
 
 
-class LangSmithSettings(Group):
+class LangSmithSettings(v.Group):
     """Traces for LangSmith."""
 
     model_config = SettingsConfigDict(env_prefix="langsmith_")
@@ -142,7 +141,7 @@ class LangSmithSettings(Group):
             yield "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
 
 
-class EventSettings(Group):
+class EventSettings(v.Group):
     """Events about questions and answers."""
 
     model_config = SettingsConfigDict(env_prefix="events_")
@@ -157,10 +156,10 @@ class EventSettings(Group):
     @model_validator(mode="before")
     @classmethod
     def _address(cls, values: Any) -> Any:
-        return address_of_host(values, "rabbitmq_", 5672, "amqp://guest:guest@{}:{}/")
+        return v.address_of_host(values, "rabbitmq_", 5672, "amqp://guest:guest@{}:{}/")
 
 
-class DatabaseSettings(Group):
+class DatabaseSettings(v.Group):
     """The database of the ledger, and how long it keeps answers and conversations."""
 
     url: SecretStr | None = Field(None, validation_alias="database_url")

@@ -9,8 +9,7 @@ from pydantic.fields import FieldInfo
 
 from app.settings import answering as a
 from app.settings import serving as s
-from app.settings.group import Group
-from app.settings.values import is_origin
+from app.settings.values import Group, is_origin
 
 # The variables that say where the index is.
 PLACES = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from app.settings.reading import GONE
 from app.settings.settings import fields
 
 HEAD = """# Every setting with its default. Copy this file to `.env` and change what you need; nothing has to be set.
@@ -26,6 +27,15 @@ def settings_table(names: Iterable[str] | None = None) -> str:
         for name, field in chosen
     ]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
+
+
+def gone_table() -> str:
+    """Return a Markdown table of what is no longer read, and what to do."""
+    names: dict[str, list[str]] = {}
+    for name, advice in sorted(GONE.items()):
+        names.setdefault(advice, []).append(f"`{name}`")
+    rows = [f"| {', '.join(those)} | {advice} |" for advice, those in names.items()]
+    return "\n".join(["| setting | what to do |", "|---|---|", *rows, ""])
 
 
 def example_file() -> str:

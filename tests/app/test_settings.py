@@ -4,7 +4,7 @@ import pytest
 
 import app
 from app.settings import SettingsError, fields, load_settings, unused_variables, unused_warning
-from app.settings.gone import GONE
+from app.settings.reading import GONE
 from app.settings.table import example_file, settings_table
 
 EXAMPLE = Path(app.__file__).parents[1] / ".env.example"
