@@ -11,11 +11,12 @@ from typing import Any, Literal
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
 from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
 from starlette.responses import HTMLResponse
 
 from app.http.errors import ERROR_REPLIES, ErrorReply, error_content
 from app.http.middleware.browser_security import page_policy
-from app.http.policy import ErrorForm, Policies
+from app.http.policy import SAFE_METHODS, Policies, Policy, no_question
 from chains.state import Answer
 
 # What the description says beyond the routes.
@@ -26,6 +27,7 @@ ANSWER: Answer = _API["answer"]
 # How a caller authenticates in each mode; one of the schemes is enough.
 SCHEMES: dict[str, dict[str, Any]] = _API["schemes"]
 
+_MODELS = "#/components/schemas/"
 _ISSUE = {"loc": ["body", "input", "question"], "msg": "Field required", "type": "missing"}
 _EXAMPLES = {reply.status: reply.message for reply in ERROR_REPLIES.values()}
 _EXAMPLES |= {int(status): message for status, message in _API["messages"].items()}
@@ -67,23 +69,27 @@ class InvalidBody(ErrorBody):
     detail: list[ValidationIssue]
 
 
-def error_responses(*statuses: int, form: ErrorForm = "waypoint") -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of error statuses in the form of a contract."""
-    described: dict[int | str, dict[str, Any]] = {}
-    for status in statuses:
-        is_invalid = status == HTTPStatus.UNPROCESSABLE_ENTITY
-        reply = ErrorReply(status, _EXAMPLES[status], issues=[_ISSUE] if is_invalid else None)
-        described[status] = {
-            "model": OpenAIErrorBody if form == "openai" else InvalidBody if is_invalid else ErrorBody,
-            "description": reply.error,
-            "content": {"application/json": {"example": error_content(reply, form)}},
-        }
-    return described
-
-
 def ok_response(example: Any, description: str = "The answer", *, status: int = 200) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of a success, with an example that its model cannot give."""
     return {status: {"description": description, "content": {"application/json": {"example": example}}}}
+
+
+def _errors(policy: Policy, path: str, method: str, *, checked: bool) -> dict[str, Any]:
+    """Return the description of the errors of a route; `checked` says whether FastAPI checks parameters or a body."""
+    statuses = {401, 403, 500, 503, *policy.statuses} if not policy.is_open else set()
+    statuses |= {400, 408, 413} if method not in SAFE_METHODS else set()
+    statuses |= {422} if checked and policy.invalid is None else set()
+    statuses |= {404} if "{" in path else set()
+    statuses |= {429} if policy.pages or (method == "POST" and policy.questions is not no_question) else set()
+    statuses |= {404, 502, 504} if method == "POST" and policy.questions is not no_question else set()
+    described: dict[str, Any] = {}
+    for status in sorted(statuses):
+        is_invalid = status == HTTPStatus.UNPROCESSABLE_ENTITY
+        reply = ErrorReply(status, _EXAMPLES[status], issues=[_ISSUE] if is_invalid else None)
+        model = OpenAIErrorBody if policy.errors == "openai" else InvalidBody if is_invalid else ErrorBody
+        content = {"schema": {"$ref": f"{_MODELS}{model.__name__}"}, "example": error_content(reply, policy.errors)}
+        described[str(status)] = {"description": reply.error, "content": {"application/json": content}}
+    return described
 
 
 def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
@@ -99,20 +105,24 @@ def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> 
         models = description["components"]["schemas"]
         for unused in ("HTTPValidationError", "ValidationError"):
             del models[unused]
+        bodies: Any = [(model, "serialization") for model in (ErrorBody, InvalidBody, OpenAIErrorBody)]
+        models |= models_json_schema(bodies, ref_template=f"{_MODELS}{{model}}")[1]["$defs"]
         schemes, policies = SCHEMES[auth_mode], Policies(app.routes)
         if schemes:
             description["components"]["securitySchemes"] = schemes
         for path, methods in description["paths"].items():
             for method, operation in methods.items():
                 responses = operation["responses"]
-                # FastAPI adds its own 422 to routes with a body or a parameter; contracts without one answer 400.
-                if "HTTPValidationError" in str(responses.get("422")):
-                    del responses["422"]
+                policy = policies.find(path, method.upper())
+                checked = (
+                    responses.pop("422", None) is not None
+                )  # FastAPI adds it where there is a body or a parameter.
+                responses |= _errors(policy, path, method.upper(), checked=checked)
                 for response in responses.values():
                     content = response.get("content", {}).get("application/json")
                     if content is not None and "example" not in content:
                         content["example"] = _example(content["schema"], models)
-                if schemes and not policies.find(path, method.upper()).is_open:
+                if schemes and not policy.is_open:
                     operation["security"] = [{scheme: []} for scheme in schemes]
         return description
 

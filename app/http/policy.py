@@ -41,6 +41,7 @@ class Policy:
         pages: Which part of a PDF page it draws: no question, but it may take seconds of CPU time.
         drained: Whether it is refused while the service drains, as all but monitoring and rendering are.
         errors: The form of its errors: `marp` repeats the message as `detail`, `openai` has OpenAI's form.
+        statuses: Errors of its own, for the description of the API; those of its other attributes follow from them.
         invalid: Answer an invalid body with 400, not with FastAPI's 422: what the body must be ("") and the message of
             each field that has one of its own.
     """
@@ -52,6 +53,7 @@ class Policy:
     pages: Literal["pictures", "words"] | None = None
     drained: bool = True
     errors: ErrorForm = "waypoint"
+    statuses: tuple[int, ...] = ()
     invalid: Mapping[str, str] | None = None
 
     @property

@@ -14,7 +14,7 @@ from typing_extensions import get_type_hints
 
 from app.edge import matched, numbered_places, word_of_three
 from app.http import questions
-from app.http.openapi import ANSWER, error_responses, ok_response
+from app.http.openapi import ANSWER, ok_response
 from app.http.policy import Policy
 from app.http.routes.health import PROBE, Health, health_of
 from chains.around.conversations import owner_of
@@ -117,8 +117,7 @@ class QueryBody(BaseModel):
 
 query_router = APIRouter(tags=["Waypoint"])
 QUERIED_BODY = {"": "a JSON object with a query", "query": "Query parameter is required and must be a string"}
-_QUERIED = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
-_QUERIED |= ok_response(query_answer(ANSWER).model_dump(by_alias=True))
+_QUERIED = ok_response(query_answer(ANSWER).model_dump(by_alias=True))
 
 
 @query_router.post("/api/query", response_model=QueryAnswer, responses=_QUERIED)
@@ -141,15 +140,13 @@ async def asked(request: Request, body: QueryBody) -> Answer:
 
 
 sessions_router = APIRouter(tags=["Waypoint"])
-_FORGOTTEN = error_responses(400, 401, 403, 404, 422, 429, 500, 503)
-_FORGOTTEN |= {204: {"description": "Deleted.", "content": {}}}
 
 Session = Annotated[
     str, Path(min_length=1, max_length=questions.SESSION_MAX_CHARACTERS, description="Its `session_id`.")
 ]
 
 
-@sessions_router.delete("/api/sessions/{session_id}", status_code=204, responses=_FORGOTTEN)
+@sessions_router.delete("/api/sessions/{session_id}", status_code=204, response_description="Deleted.")
 async def forget(request: Request, session_id: Session) -> Response:
     """Delete the conversation with this id. Ids belong to their caller."""
     await request.app.state.services.conversations.delete(session_id, owner_of(questions.run_config(request)))
@@ -196,9 +193,6 @@ class ChatHealth(Health):
     model: str = Field(examples=["llama-3.1-8b-instant"])
 
 
-_CHAT_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, form="marp")
-
-
 def chat_router(models: Sequence[str]) -> APIRouter:
     """Return the routes; a client may choose from `models`."""
     router = APIRouter(tags=["MARP"])
@@ -206,7 +200,7 @@ def chat_router(models: Sequence[str]) -> APIRouter:
     default = ChatBody.model_fields["model_id"]
     body = create_model("ChatBody", __base__=ChatBody, __doc__=ChatBody.__doc__, model_id=(choice | None, default))
     chat.__annotations__["body"] = body  # The allowed models are known when the service starts.
-    router.add_api_route("/chat", chat, methods=["POST"], responses=_CHAT_ERRORS, response_description="The answer")
+    router.add_api_route("/chat", chat, methods=["POST"], response_description="The answer")
     router.add_api_route("/health", health, methods=["GET"], response_description="Up")
     return router
 
@@ -288,11 +282,7 @@ class SearchResults(BaseModel):
     results: list[SearchResult]
 
 
-@search_router.post(
-    "/search",
-    response_description="The passages",
-    responses=error_responses(400, 401, 403, 408, 413, 429, 500, 503, 504),
-)
+@search_router.post("/search", response_description="The passages")
 @Policy(invalid={"": "a JSON object with a query"})
 async def search_passages(request: Request, body: SearchBody) -> SearchResults:
     """Return the passages nearest to the query that the caller may see."""

@@ -28,7 +28,7 @@ from app.http.errors import ErrorReply, logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, data_event, event, events_of
 from app.http.middleware import BATCH_MAX
 from app.http.middleware.browser_security import page_policy
-from app.http.openapi import BATCHED, CONTENTS, INVOKED, ErrorBody, error_responses, ok_response
+from app.http.openapi import BATCHED, CONTENTS, INVOKED, ErrorBody, ok_response
 from app.http.policy import KILOBYTE, Policy
 from chains.documents.audience import audience_in
 from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, question_with
@@ -42,8 +42,6 @@ VISIBLE_FIELDS = frozenset(Answer.__annotations__) | {"replacement"}
 
 Chain = Runnable[Question, Answer]
 Asked = TypeVar("Asked", bound=BaseModel)
-
-_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504)
 
 
 class BatchError(ErrorBody):
@@ -172,13 +170,12 @@ def copilot_router(chain: Chain, handler: APIHandler, question: Any) -> APIRoute
         """Return the JSON schema of an answer."""
         return cast("dict[str, Any]", await handler.output_schema(request))
 
-    answered, answers = _ERRORS | ok_response(INVOKED), _ERRORS | ok_response(BATCHED, "The answers")
-    streamed: dict[str, Any] = {"response_class": Response, "responses": _ERRORS | {200: CONTENTS["stream"]}}
-    add_route(router, invoke, Call[question], response_model=Called, responses=answered)
-    add_route(router, batch, Batch[question], response_model=BatchCalled, responses=answers)
+    streamed: dict[str, Any] = {"response_class": Response, "responses": {200: CONTENTS["stream"]}}
+    add_route(router, invoke, Call[question], response_model=Called, responses=ok_response(INVOKED))
+    add_route(router, batch, Batch[question], response_model=BatchCalled, responses=ok_response(BATCHED, "The answers"))
     add_route(router, stream, Call[question], **streamed)
     add_route(router, stream_events, EventsCall[question], **streamed)
-    described = error_responses(401, 403, 429) | ok_response({"type": "object", "properties": {}}, "JSON schema")
+    described = ok_response({"type": "object", "properties": {}}, "JSON schema")
     for endpoint in (input_schema, output_schema):
         router.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"], responses=described)
     return router
@@ -216,8 +213,7 @@ async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: l
 def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseModel], **options: Any) -> None:
     """Add a POST route named after the endpoint, with LangServe's body model for the chain."""
     endpoint.__annotations__["body"] = body
-    options = {"responses": _ERRORS, "path": f"/{endpoint.__name__}"} | options
-    router.add_api_route(endpoint=endpoint, methods=["POST"], **options)
+    router.add_api_route(endpoint=endpoint, methods=["POST"], **{"path": f"/{endpoint.__name__}"} | options)
 
 
 def question_of(body: BaseModel) -> Question:

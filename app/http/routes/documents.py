@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 from app.adapters.documents.pages import PagesBusyError
 from app.adapters.sessions.identity import Identity, Scope
 from app.http.errors import RequestRefusedError
-from app.http.openapi import CONTENTS, error_responses
+from app.http.openapi import CONTENTS
 from app.http.policy import Policy
 from app.http.questions import identity_of
 from app.http.routes.page import language_of
@@ -115,10 +115,7 @@ class Wanted(BaseModel):
     section: str = Field("", max_length=300, description="Their heading.")
 
 
-_ERRORS = error_responses(401, 403, 422, 500, 503)
-
-
-@router.get("/api/documents", response_description="The documents", responses=_ERRORS)
+@router.get("/api/documents", response_description="The documents")
 def list_documents(
     request: Request,
     *,
@@ -200,12 +197,7 @@ def _warnings(listed: ListedDocument, shared: Collection[str]) -> Iterable[Warni
         yield "same_title"
 
 
-@router.get(
-    "/documents/{doc_id}",
-    response_model=ReadDocument,
-    response_description="The document",
-    responses=_ERRORS | error_responses(404),
-)
+@router.get("/documents/{doc_id}", response_model=ReadDocument, response_description="The document")
 def read_document(request: Request, doc_id: DocId, wanted: Annotated[Wanted, Query()]) -> Response:
     """Return a document: a page for browsers, JSON for everything else."""
     identity = identity_of(request)
@@ -264,7 +256,6 @@ BUSY = "Too many pages are being drawn at the moment. Try again soon."
 Found = TypeVar("Found")
 
 PageNumber = Annotated[int, Path(ge=1, le=1_000_000, description="Counted from 1.")]
-_PAGE_ERRORS = error_responses(401, 403, 404, 422, 429, 500, 503)
 
 
 class PageOfDocument(BaseModel):
@@ -280,9 +271,7 @@ class PageOfDocument(BaseModel):
 
 
 # The picture is first: the other route would reject `3.png` as a page number.
-@router.get(
-    "/documents/{doc_id}/pages/{page}.png", response_class=Response, responses=_PAGE_ERRORS | {200: CONTENTS["picture"]}
-)
+@router.get("/documents/{doc_id}/pages/{page}.png", response_class=Response, responses={200: CONTENTS["picture"]})
 @Policy(pages="pictures")
 async def page_picture(
     request: Request, doc_id: DocId, page: PageNumber, width: Annotated[int, Query(ge=100, le=2400)] = 900
@@ -293,7 +282,7 @@ async def page_picture(
     return Response(picture, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
 
 
-@router.get("/documents/{doc_id}/pages/{page}", response_description="The page", responses=_PAGE_ERRORS)
+@router.get("/documents/{doc_id}/pages/{page}", response_description="The page")
 @Policy(pages="words")
 async def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Quoted = "") -> PageOfDocument:
     """Return the size of a page, and the boxes of the quoted words."""

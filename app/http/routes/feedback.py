@@ -9,7 +9,6 @@ from starlette.concurrency import run_in_threadpool
 
 from app.adapters.sessions.identity import Scope
 from app.http.errors import RequestRefusedError
-from app.http.openapi import error_responses
 from app.http.policy import Policy
 from app.http.questions import identity_of
 from app.ports import NotTheAskerError
@@ -40,12 +39,7 @@ class FeedbackAccepted(BaseModel):
     kept: bool = Field(description="Whether it is stored with its answer; not if answers are not logged, or no longer.")
 
 
-@router.post(
-    "/api/feedback",
-    status_code=202,
-    response_description="Accepted",
-    responses=error_responses(400, 401, 403, 408, 413, 429, 500, 503),
-)
+@router.post("/api/feedback", status_code=202, response_description="Accepted")
 @Policy(access=Scope.FEEDBACK, invalid={"": "a JSON object with a trace_id and a score"})
 async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""

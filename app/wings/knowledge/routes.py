@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 
 from app.adapters.sessions.identity import Scope
 from app.http.errors import RequestRefusedError
-from app.http.openapi import error_responses
 from app.http.policy import Policy, no_question
 from app.http.questions import QUERY_SCHEMA, TopK, identity_of
 from app.http.routes.answers import QUERIED_BODY, QueryBody, asked
@@ -77,9 +76,8 @@ class EarlierQuestions(BaseModel):
 
 def shared_answers(router: APIRouter, services: Service) -> None:
     is_kept = services.settings.database.answer_log
-    responses = error_responses(401, 403, 404, 422, 429, 500, 503)
 
-    @router.get("/api/answers", responses=error_responses(401, 403, 429, 500, 503))
+    @router.get("/api/answers")
     def own(request: Request) -> EarlierQuestions:
         """Return the questions that a signed-in caller asked and may still see the answers of."""
         identity = identity_of(request)
@@ -94,7 +92,7 @@ def shared_answers(router: APIRouter, services: Service) -> None:
             ]
         )
 
-    @router.get("/api/answers/{trace_id}", responses=responses)
+    @router.get("/api/answers/{trace_id}")
     def answer(request: Request, trace_id: Annotated[UUID, Path(description="From its metadata.")]) -> SharedAnswer:
         """Return a logged answer to a signed-in caller who sees at least what the asker saw."""
         identity = identity_of(request)
@@ -167,9 +165,8 @@ class OutdatedAnswers(BaseModel):
 
 def outdated_answers(router: APIRouter, services: Service) -> None:
     is_kept = can_recall(services.settings)
-    responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503)
 
-    @router.post("/api/outdated", responses=responses)
+    @router.post("/api/outdated")
     @Policy(questions=no_question)
     def outdated(request: Request, body: OutdatedBody) -> OutdatedAnswers:
         """Return what changed in the documents since the caller's own answers were given, by the last ingestion."""
@@ -198,21 +195,20 @@ class WhyBody(BaseModel):
 
 def routes(services: Service) -> APIRouter:
     router = APIRouter(tags=["Waypoint"])
-    errors = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
 
-    @router.post("/api/certificate", response_model=Certificate, responses=errors)
+    @router.post("/api/certificate", response_model=Certificate)
     @Policy(invalid=QUERIED_BODY)
     async def certify(request: Request, body: QueryBody) -> Any:
         """Answer one question, and prove each sentence: `waypoint verify` checks the certificate."""
         return await run_in_threadpool(certificate, await asked(request, body), services.index)
 
-    @router.post("/api/why", responses=errors)
+    @router.post("/api/why")
     @Policy(access=Scope.INTERNAL, invalid=QUERIED_BODY)
     def why_not(body: WhyBody) -> Reason:
         """Name the first place at which an answer lost a document, and what brings it back; for staff."""
         return why(check_question(body.query, QUERY_MAX_CHARACTERS), body.document, services, top_k=body.top_k)
 
-    @router.get("/insights", responses=errors | error_responses(422), response_model=Insights)
+    @router.get("/insights", response_model=Insights)
     @Policy(access=Scope.INGEST, questions=no_question)
     def what_to_write(request: Request, days: Annotated[int, Query(ge=1, le=3650)] = 30) -> Any:
         """Say what to write next, from what everybody asked: a page for browsers, JSON for everything else."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from app.http.errors import RequestRefusedError
 from app.http.events import EventStream
-from app.http.openapi import ANSWER, error_responses, ok_response
+from app.http.openapi import ANSWER, ok_response
 from app.http.policy import KILOBYTE, Policy
 from app.http.questions import run_config
 from app.wings.openai.messages import CompletionBody, ResponseBody, question_of
@@ -66,7 +66,6 @@ class ModelList(BaseModel):
 
 _COMPLETION = Completion("llama-3.1-8b-instant").whole(ANSWER) | {"id": "chatcmpl-0b6d7c0e", "created": 1763800000}
 _RESPONSE = Response("llama-3.1-8b-instant").whole(ANSWER) | {"id": "resp_0b6d7c0e", "created_at": 1763800000}
-_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, form="openai")
 
 
 def completions_router(services: Service) -> APIRouter:
@@ -91,7 +90,7 @@ def completions_router(services: Service) -> APIRouter:
     @router.post(
         "/chat/completions",
         response_model=CompletionObject,
-        responses=_ERRORS | ok_response(_COMPLETION, "The answer, or server-sent events of `chat.completion.chunk`"),
+        responses=ok_response(_COMPLETION, "The answer, or server-sent events of `chat.completion.chunk`"),
     )
     @conversation
     async def chat_completions(request: Request, body: CompletionBody) -> HttpResponse:
@@ -99,27 +98,21 @@ def completions_router(services: Service) -> APIRouter:
         usage = bool(body.stream_options and body.stream_options.include_usage)
         return await answered(request, body, Completion(body.model, usage=usage))
 
-    @router.post(
-        "/responses",
-        response_model=ResponseObject,
-        responses=_ERRORS | ok_response(_RESPONSE, "The answer, or server-sent events"),
-    )
+    responses = ok_response(_RESPONSE, "The answer, or server-sent events")
+
+    @router.post("/responses", response_model=ResponseObject, responses=responses)
     @conversation
     async def create_response(request: Request, body: ResponseBody) -> HttpResponse:
         """Answer the input, whole or as a stream."""
         return await answered(request, body, Response(body.model))
 
-    refused = error_responses(401, 403, 429, form="openai")
-
-    @router.get("/models", response_description="The models", responses=refused)
+    @router.get("/models", response_description="The models")
     @Policy(errors="openai")
     async def list_models() -> ModelList:
         """Return the models that answer."""
         return ModelList(data=list(models.values()))
 
-    unknown = error_responses(404, form="openai")
-
-    @router.get("/models/{model:path}", response_description="The model", responses=refused | unknown)
+    @router.get("/models/{model:path}", response_description="The model")
     @Policy(errors="openai")
     async def read_model(model: str) -> Model:
         """Return one of the models."""

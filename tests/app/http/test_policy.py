@@ -90,7 +90,7 @@ def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
 def declared(policy: Policy) -> dict[str, Any]:
     """What differs from the defaults."""
     fields = {field.name: (getattr(policy, field.name), field.default) for field in dataclasses.fields(policy)}
-    del fields["invalid"]  # Words, no permission.
+    del fields["invalid"], fields["statuses"]  # Words, no permission.
     changed = {name: value for name, (value, default) in fields.items() if value != default}
     return {name: value.__name__ if callable(value) else value for name, value in changed.items()}
 
