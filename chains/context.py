@@ -107,12 +107,14 @@ def format_context(
         text = "\n".join(filter(None, (passage["metadata"].get("table_head"), passage["content"].strip())))
         content = shorten(text, passage_characters)
         escaped = escape_tag(escape_line_starts(content), "context")
-        body = trim(escaped, left - counter.count(f"{head}\n"), counter)
+        left -= counter.count(f"{head}\n")
+        body = trim(escaped, left, counter)
         if not body:
+            left += counter.count(f"{head}\n")
             continue
         entries.append(f"{head}\n{body}")
         shown.append(passage)
-        left -= counter.count(f"{entries[-1]}{separator}")
+        left -= counter.count(f"{body}{separator}")  # Without the head: a counter knows the passages that it has seen.
     return Context(text=separator.join(entries), passages=shown)
 
 

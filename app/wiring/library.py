@@ -66,12 +66,15 @@ class Library:
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
         """Return the documents that an audience may see, by default the caller's; errors are those of `current`."""
-        current, today = self.current(), datetime.now(UTC).date()
+        return self._catalogue(self.current(), audience or caller_audience())
+
+    def _catalogue(self, current: "Passages", audience: Audience) -> Catalogue:
+        today = datetime.now(UTC).date()
         with self._lock:
             if self._listed is None or self._listed[0] is not current or self._listed[1] != today:
                 everything = catalogue_of(current, self.settings.link_hosts)
                 self._listed = current, today, {"internal": everything, "public": everything.public()}
-            return self._listed[2][audience or caller_audience()]
+            return self._listed[2][audience]
 
     def compared(self, audience: Audience) -> Catalogue | None:
         """Return the documents that an audience may see; None where there are too many to compare for a question."""
@@ -79,7 +82,7 @@ class Library:
         is_listed = self._listed is not None and self._listed[0] is current
         if not is_listed and self._large is not current and len(current.sources()) > MOST_COMPARED:
             self._large = current
-        return None if self._large is current else self.catalogue(audience)
+        return None if self._large is current else self._catalogue(current, audience)
 
     def find(self, doc_id: str) -> Entry | None:
         """Return a document; None if it is unknown or the caller may not see it."""

@@ -58,7 +58,7 @@ class _ChromaVectors(ABC):
     def __init__(self, collection: str) -> None:
         self._collection = collection
         self._lock = threading.Lock()
-        self._open: tuple[str, Chroma] | None = None
+        self._open: tuple[str, chromadb.Collection] | None = None
 
     def nearest(
         self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
@@ -66,28 +66,28 @@ class _ChromaVectors(ABC):
         with self._lock:
             if self._open is None or self._open[0] != version:
                 self._open = None
-                store = self._store_of(version)
-                self._open = (version, store) if store else None
+                held = self._held(version)
+                self._open = (version, held) if held else None
             current = self._open
         if current is None:
             return None
         conditions: list[dict[str, Any]] = [{name: value} for name, value in where.items()]
-        chosen = {"$and": conditions} if len(conditions) > 1 else next(iter(conditions), None)
+        chosen: Any = {"$and": conditions} if len(conditions) > 1 else next(iter(conditions), None)
         try:
-            found = current[1].similarity_search_by_vector_with_relevance_scores(
-                list(vector), k=limit, filter=cast("dict[str, str] | None", chosen)
-            )
+            # LangChain's search returns words and metadata, which the ledger has; Chroma reads them for milliseconds.
+            found = current[1].query(list(vector), n_results=limit, where=chosen, include=["distances"])
         except NotFoundError:  # Deleted meanwhile: it is opened anew, and filled.
             self._open = None
             raise
-        return {str(document.id): min(1.0, max(0.0, 1.0 - distance)) for document, distance in found}
+        distances = found["distances"] or [[]]
+        return {id_: min(1.0, max(0.0, 1.0 - far)) for id_, far in zip(found["ids"][0], distances[0], strict=True)}
 
     def close(self) -> None:
         self._open = None
 
     @abstractmethod
-    def _store_of(self, version: str) -> Chroma | None:
-        """Open the store that holds this version, if one does."""
+    def _held(self, version: str) -> chromadb.Collection | None:
+        """Open the collection that holds this version, if one does."""
 
     def _store(self, client: Client, *, chunks: int = 0) -> Chroma:
         hnsw: Any = {"space": "cosine", "ef_search": SEARCH_BREADTH, "sync_threshold": max(SAVE_EVERY, chunks // SAVES)}
@@ -121,11 +121,13 @@ def _align(store: Chroma, ids: Sequence[str], read: Callable[[Sequence[str]], It
                 )
 
 
-def _existing(client: Client, collection: str) -> Any:
+def _existing(client: Client, name: str) -> chromadb.Collection | None:
     try:
-        return client.get_collection(collection, embedding_function=None)
+        collection = client.get_collection(name, embedding_function=None)
     except NotFoundError:
         return None
+    weakref.finalize(collection, _close, client).atexit = False
+    return collection
 
 
 def _close(client: Client) -> None:
@@ -174,12 +176,12 @@ class ChromaFolder(_ChromaVectors):
         """Return the collection that an earlier program has filled in a folder; None where there is none."""
         return _existing(_folder_client(folder), self._collection) if folder.is_dir() else None
 
-    def _store_of(self, version: str) -> Chroma | None:
+    def _held(self, version: str) -> chromadb.Collection | None:
         folder = self.folder / version
         if not folder.is_dir():
             return None
         refuse_locked(folder / "chroma.sqlite3")
-        return self._store(_folder_client(folder))
+        return _existing(_folder_client(folder), self._collection)
 
 
 def _folder_client(folder: Path) -> Client:
@@ -224,13 +226,9 @@ class ChromaServer(_ChromaVectors):
         """Return the collection that an earlier program has filled; None where there is none."""
         return _existing(_server_client(self._server), self._collection)
 
-    def _store_of(self, version: str) -> Chroma | None:
-        client = _server_client(self._server)
-        held = _existing(client, self._collection)
-        if held is not None and (held.metadata or {}).get("version") == version:
-            return self._store(client)
-        _close(client)
-        return None
+    def _held(self, version: str) -> chromadb.Collection | None:
+        collection = _existing(_server_client(self._server), self._collection)
+        return collection if collection and (collection.metadata or {}).get("version") == version else None
 
 
 def _server_client(server: Server) -> Client:

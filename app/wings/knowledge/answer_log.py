@@ -93,9 +93,10 @@ class KeptAnswers:
     def _keep(self, call: Call, answer: Answer, at: float) -> None:
         try:
             # Where nothing was retrieved there is nothing to prove; no question in a proof has personal data.
-            question = redacted(answer["question"]) or ""
-            proof = certificate({**answer, "question": question}, self._index) if answer["documents"] else None
-            self.store.add(self._logged(call, answer, proof, at), list(quotes(proof)) if proof else [])
+            question = redacted(answer["question"])
+            shown: Answer = {**answer, "question": question or ""}
+            proof = certificate(shown, self._index) if answer["documents"] else None
+            self.store.add(self._logged(call, answer, question, proof, at), list(quotes(proof)) if proof else [])
         except Exception as error:  # Whatever fails costs the log, and no answer.
             reason = count_fault("answer_log", error)
             if not self._failing:
@@ -107,9 +108,11 @@ class KeptAnswers:
         finally:
             self._waiting -= 1
 
-    def _logged(self, call: Call, answer: Answer, proof: Certificate | None, at: float) -> LoggedAnswer:
+    def _logged(
+        self, call: Call, answer: Answer, question: str | None, proof: Certificate | None, at: float
+    ) -> LoggedAnswer:
         metadata, confidence, user_id = answer["metadata"], answer["confidence"], call.metadata.get("user_id")
-        question, searched = redacted(answer["question"]), redacted(metadata["search_query"])
+        searched = question if metadata["search_query"] == answer["question"] else redacted(metadata["search_query"])
         return LoggedAnswer(
             trace_id=metadata["trace_id"] or str(uuid4()),
             at=at,
