@@ -9,6 +9,9 @@ from typing import Any
 import openpyxl
 from pptx import Presentation
 
+from chains.ingestion.chunks import Chunk, Chunker
+from chains.ingestion.source import SourceText
+
 
 def pptx(*slides: tuple[str, str], notes: str = "", hidden: Sequence[int] = (), title: str = "") -> bytes:
     """Return a presentation of slides with a title and lines of text; the last one has the `notes`."""
@@ -94,3 +97,10 @@ def _saved(document: Any) -> bytes:
     file = io.BytesIO()
     document.save(file)
     return file.getvalue()
+
+
+def chunks_of(source: SourceText, size: int = 800) -> list[Chunk]:
+    """Split a text into chunks that are slices of it."""
+    chunks = Chunker(size=size, overlap=size // 8).split(source)
+    assert all(source.text[chunk.start_char : chunk.end_char] == chunk.text for chunk in chunks)
+    return chunks

@@ -1,23 +1,21 @@
 """Which parts of an e-mail are its text, and what becomes of its attachments."""
 
 from email.message import EmailMessage
+from typing import Any
 
 import pytest
 
-from app.wings.office.mail import load_eml
 from benchmarks.documents import pdf
 from chains.ingestion.source import SourceText
-from tests.office_documents import xlsx
+from tests.office_documents import chunks_of, eml, xlsx
 from tests.shelf import Shelf
 
 
 @pytest.fixture
-def read(tmp_path):
+def read(load):
     def read(message: EmailMessage) -> SourceText:
         message["Subject"], message["From"] = "Fees", "ann@example.org"
-        path = tmp_path / "fees.eml"
-        path.write_bytes(message.as_bytes())
-        return load_eml(path)
+        return load("fees.eml", message.as_bytes())
 
     return read
 
@@ -115,3 +113,26 @@ def test_a_mail_is_as_internal_as_its_attachments(read):
     message = mail("See the list.")
     message.add_attachment(b"name;audience\nTema;staff\n", maintype="text", subtype="csv", filename="list.csv")
     assert read(message).metadata["audience"] == "staff"
+
+
+def test_an_email_says_who_wrote_it_and_when(load):
+    about: dict[str, Any] = {
+        "Subject": "Fees für Gold",
+        "From": "Ann <ann@example.org>",
+        "Date": "Mon, 02 Feb 2026 10:00:00 +0800",
+    }
+    source = load("x.eml", eml("# The fee is 12.\n", attachments={"list.pdf": b"x"}, **about))
+
+    assert source.metadata == {
+        "title": "Fees für Gold",
+        "author": "Ann <ann@example.org>",
+        "last_updated": "2026-02-02",
+    }
+    assert source.text.endswith("Attachments: list.pdf\n\n# The fee is 12.\n")
+    assert source.warnings == ("the attachment list.pdf is not read: it is damaged",)
+    assert [chunk.section for chunk in chunks_of(source)] == [""]
+
+
+def test_an_email_of_html_keeps_its_headings(load):
+    source = load("x.eml", eml("<h2>Fee</h2><p>It is <b>12</b>.", html=True, Subject="Fees"))
+    assert [(chunk.section, chunk.text) for chunk in chunks_of(source)] == [("Fee", "## Fee\n\nIt is 12.")]

@@ -4,7 +4,7 @@ import io
 import random
 import re
 import zipfile
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from html import escape
 from typing import Any
 
@@ -20,6 +20,7 @@ from app.wings.office.spreadsheet import load_xlsx
 from benchmarks.spans import FORMATS, read, rows_right
 from chains.ingestion.source import SourceText
 from chains.ingestion.tables import Cell
+from tests.office_documents import chunks_of, pptx, slide_table, xlsx
 
 
 @pytest.fixture
@@ -173,3 +174,68 @@ def as_html(cells: list[list[Cell]]) -> bytes:
 def test_every_row_of_a_merged_table_has_its_region(ending, write, seed):
     cells, rows = made(seed)
     assert rows_right(read(write(cells), ending), rows) == len(rows)
+
+
+def test_a_slide_is_a_page_and_its_title_the_section(load):
+    source = load("rates.pptx", pptx(("GST rates", "Nine percent."), ("", ""), ("Gold", "Free."), notes="Ask first."))
+
+    assert source.metadata["title"] == "GST rates"
+    assert source.warnings == ("slide 2 has no text",)
+    assert [(chunk.page, chunk.section, chunk.section_path, chunk.text) for chunk in chunks_of(source)] == [
+        (1, "GST rates", ("GST rates",), "GST rates\n\nNine percent."),
+        (3, "Gold", ("Gold",), "Gold\n\nFree.\n\nNotes: Ask first."),
+    ]
+
+
+def test_tables_and_groups_of_a_slide_are_read(load):
+    assert load("x.pptx", slide_table(["Goods", "Rate"], ["Gold", "nil"])).text == (
+        "In a group\n\n| Goods | Rate |\n| --- | --- |\n| Gold | nil |"
+    )
+
+
+def test_what_a_reader_of_the_file_does_not_see_is_not_indexed(load):
+    show = load("x.pptx", pptx(("Rates", "Words"), ("Margin", "3 %"), hidden=[2]))
+    book = load("x.xlsx", xlsx({"Rates": [["Goods", "Rate"], ["Gold", 3]], "Margin": [["3 %"]]}, hidden=["Margin"]))
+
+    assert show.warnings == ("slide 2 is hidden, and is not read",)
+    assert book.warnings == ("the sheet 'Margin' is hidden, and is not read",)
+    assert "3 %" not in show.text + book.text
+
+
+def test_every_row_of_a_sheet_stands_with_the_names_of_its_columns(load):
+    rows: list[list[Any]] = [
+        ["Tariff of 2026"],
+        [],
+        ["Country", "Duty", "", "From"],
+        ["Laos", 0.05, "x", date(2026, 1, 31)],
+        ["Peru", 3],
+    ]
+    source = load("duty_rates.xlsx", xlsx({"Duty": rows, "Empty": [], "Ports": [["Vientiane"]]}, percent="B4"))
+
+    assert source.metadata["title"] == "Duty Rates"
+    assert source.text == (
+        "## Duty\n\n- Tariff of 2026\n\n| Country | Duty |  | From |\n| --- | --- | --- | --- |\n"
+        "| Laos | 5% | x | 2026-01-31 |\n| Peru | 3 |  |  |\n\n## Ports\n\n- Vientiane\n"
+    )
+    assert [chunk.section for chunk in chunks_of(source)] == ["Duty", "Ports"]
+
+
+def test_the_day_of_a_workbook_is_that_of_its_properties_and_never_today(load, tmp_path):
+    path = tmp_path / "whole.xlsx"
+    path.write_bytes(xlsx({"Rates": [["Gold", "nil"]]}))
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(tmp_path / "bare.xlsx", "w") as bare:
+        for name in whole.namelist():
+            if name != "docProps/core.xml":
+                bare.writestr(name, whole.read(name))
+
+    assert "last_updated" in load("whole.xlsx", path.read_bytes()).metadata
+    assert load("bare.xlsx", (tmp_path / "bare.xlsx").read_bytes()).metadata == {"title": "Bare"}
+
+
+def test_rows_of_a_long_table_stay_whole(load):
+    rows: list[list[Any]] = [["Number", "Goods"], *[[number, f"Item number {number}"] for number in range(200)]]
+    source = load("long.xlsx", xlsx({"All": rows}))
+
+    lines = {line for chunk in chunks_of(source, size=300) for line in chunk.text.split("\n")}
+    head = {"## All", "", "| Number | Goods |", "| --- | --- |"}
+    assert lines == head | {f"| {number} | Item number {number} |" for number in range(200)}

@@ -2,20 +2,18 @@
 
 import pytest
 
-from app.wings.office.docx import load_docx
-from benchmarks.documents import docx, heading, merged_table, paragraph
+from benchmarks.documents import docx, heading, merged_table, paragraph, table
 from chains.ingestion.source import SourceText
 from chains.ingestion.tables import Cell
+from tests.office_documents import chunks_of
 
 MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 
 
 @pytest.fixture
-def read(tmp_path):
+def read(load):
     def read(body: str, **parts: str) -> SourceText:
-        path = tmp_path / "depot.docx"
-        path.write_bytes(docx(body, more={f"word/{name}.xml": text for name, text in parts.items()}))
-        return load_docx(path)
+        return load("depot.docx", docx(body, more={f"word/{name}.xml": text for name, text in parts.items()}))
 
     return read
 
@@ -78,3 +76,24 @@ def test_heads_and_feet_of_pages_are_read_once_without_page_numbers(read):
 def test_a_formula_is_text(read, formula, expected, block):
     body = f"<w:p {MATH}><w:r><w:t>Load: </w:t></w:r>{block.format(f'<m:oMath>{formula}</m:oMath>')}</w:p>"
     assert read(body).text == f"Load: {expected}\n"
+
+
+def test_a_word_document_keeps_its_headings_and_tables(load):
+    body = heading("Rate", 1) + paragraph("Nine percent.") + heading("Exceptions", 2)
+    content = docx(body + table(["Goods", "Rate"], ["Gold", "nil"]), title="GST Guide", modified="2026-01-31T08:00:00Z")
+    source = load("gst.docx", content)
+
+    assert source.metadata == {"title": "GST Guide", "last_updated": "2026-01-31"}
+    assert [(chunk.section, chunk.section_path, chunk.text) for chunk in chunks_of(source)] == [
+        ("Rate", ("Rate",), "# Rate\n\nNine percent."),
+        ("Exceptions", ("Rate", "Exceptions"), "## Exceptions\n\n| Goods | Rate |\n| --- | --- |\n| Gold | nil |"),
+    ]
+
+
+def test_every_chunk_of_a_long_table_knows_the_header_row(load):
+    rows = [[f"Item number {number}", "nil"] for number in range(60)]
+    source = load("long.docx", docx(table(["Goods", "Rate"], *rows)))
+
+    first, *others = chunks_of(source, size=300)
+    assert first.text.startswith("| Goods | Rate |")
+    assert {chunk.context for chunk in others} == {"| Goods | Rate |\n| --- | --- |"}
