@@ -97,6 +97,7 @@ _OR_MORE: Final = re.compile(r"\s?(?:\+|(?:or|and) (?:more|over|above|longer|up|
 _OR_LESS: Final = re.compile(r"\s?(?:or|and) (?:less|fewer|below|under|shorter|younger)\b")
 # "Up to 24 hours before arrival" names the last moment: an earlier one is farther from the arrival.
 _UNTIL: Final = re.compile(r"\b(?:up to|until|by|(?:no|not) later than)\s*$")
+_LATER: Final = re.compile(r"\blater than\s*$")
 _AHEAD: Final = re.compile(r"\s(?:before|prior to|ahead of|in advance)\b")
 _BEFORE: Final = re.compile(r"(?:([A-Z]{0,3}[$€£¥])\s?|\b([A-Z]{3}|RM|Rp)\.?\s?)$")
 _BEHIND: Final = re.compile(r"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>[A-Z]{3}\b|€)|°\s?(?P<degrees>[CF])\b)")
@@ -216,7 +217,8 @@ def _bound(text: str, start: int, end: int) -> Bound:
     before = text[max(0, start - 40) : start].lower()
     if _UNTIL.search(before) and _AHEAD.match(text, end):
         return "least"
-    if _MOST.search(before) or _OR_LESS.match(text, end):
+    is_late = _LATER.search(before) and _AHEAD.match(text, end)
+    if is_late or _MOST.search(before) or _OR_LESS.match(text, end):
         return "most"
     if _OR_MORE.match(text, end) or _LEAST.search(before):
         return "least"

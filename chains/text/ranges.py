@@ -12,19 +12,28 @@ from chains.text.tokens import Token, tokens
 def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]:
     """Return for each row of a table 1 where its ranges hold the most figures, -1 where another row's do, else 0.
 
-    Only columns with ranges or bounds count, and only where one of their rows holds the figure.
+    Only columns with ranges or bounds count, and only where one of their rows holds the figure. Where columns are named
+    by ranges, and one of them holds it, all rows do.
     """
     counts = [0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
         read = [quantities(row.cells[place].text) if place < len(row.cells) else () for row in rows]
-        if not any(one.low < one.high or one.bound in {"most", "least"} for some in read for one in some):
+        if not any(_is_range(one) for some in read for one in some):
             continue
         name = tokens(next((row.columns[place] for row in rows if place < len(row.columns)), ""))
         for figure in wanted:
             holds = [any(_holds(one, figure, name) for one in some) for some in read]
             counts = [count + held for count, held in zip(counts, holds, strict=True)]
     most = max(counts, default=0)
+    named = [one for name in (rows[0].columns if rows else ()) for one in quantities(name) if one.measure != "date"]
+    named = [one for one in named if _is_range(one)]  # A year is a column of its own, no range.
+    if not most and len(named) > 1 and any(_holds(one, figure, ()) for one in named for figure in wanted):
+        return [1.0] * len(rows)
     return [0.0 if not most else 1.0 if count == most else -1.0 for count in counts]
+
+
+def _is_range(one: Quantity) -> bool:
+    return one.low < one.high or one.bound in {"most", "least"}
 
 
 _ONTO: Final = re.compile(r"\b(?:to|into|onto|towards)\W+(?:the )?$", re.IGNORECASE)

@@ -17,6 +17,7 @@ from chains.text.asking import LISTED, MEASURED, Kind, fits, is_measured
 from chains.text.ranges import counted, crossed, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
+from chains.text.words import stem
 
 FEATURES: Final = (*("near", "kind", "place", "lacking", "range", "score", "meaning", "meaning_above", AHEAD),)
 """What is measured; what is not known, or not yet, is not a number."""
@@ -35,7 +36,8 @@ UNNAMED, LACKING = 0.55, 0.7
 """The most probability without a name or all things of the question, and of a figure without one of these."""
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
-PRICES: Final = frozenset({"cost", "price"})
+PRICES: Final = frozenset(map(stem, ("charge", "cost", "fee", "price")))
+"""Words for which an amount of money stands."""
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
 _RANKS: Final = re.compile(
@@ -194,10 +196,11 @@ class Evidence:
     def lacking(self, one: Candidate) -> float:
         """Return the share of the things that the question names which a statement lacks."""
         sides = {row for side in self.question.sides for row in side}
+        is_price = "money" in self.question.wants and fits(one.text, {"money"}, "") > 0
         nouns = [
             row
             for row, term in enumerate(self.question.terms)
-            if term.carries and row not in sides and self.weights[row] > 0
+            if term.carries and row not in sides and self.weights[row] > 0 and not (is_price and term.key in PRICES)
         ]
         return sum(bool(one.strengths[row] < WORD_FLOOR) for row in nouns) / len(nouns) if nouns else 0.0
 

@@ -138,6 +138,25 @@ def test_a_bound_is_looked_up_in_the_range_beyond_it(question, who):
     assert f"Approves: {who}." in ask(question, entry, scores=NEAR).partition("[")[0]
 
 
+def test_a_figure_is_looked_up_in_columns_that_are_ranges():
+    prices = "| Mini | Fiat 500 | 42 | 36 |\n| Compact | VW Golf | 55 | 47 |"
+    cars = f"[Rates]\n| Class | Car | 1-3 days | 4-7 days |\n|---|---|---|---|\n{prices}"
+    terms = "[Terms]\nA booking can be cancelled up to 48 hours before pick-up for 15 EUR."
+    assert "VW Golf" in ask("golf for 5 days how much", terms, cars, scores=[0.3, 0.3]).partition(";")[0]
+
+
+def test_later_than_some_time_before_is_less_than_it():
+    entry = (
+        "[Cancelling]\n- up to 48 hours before pick-up: full refund\n- later than 48 hours before pick-up: half of it"
+    )
+    assert "half of it" in ask("cancel 1 day before pick-up refund", entry, scores=NEAR)
+
+
+def test_an_amount_that_is_charged_is_a_fee():
+    entry = "[Fines]\nFor each fine we charge 29 EUR for handling.\n\nTolls are paid by the customer."
+    assert ask("fine handling fee", entry, scores=[0.4]).startswith("For each fine we charge 29 EUR")
+
+
 def test_a_list_is_whole_where_another_statement_names_some_of_it():
     lab = "[Lab > Abbreviations]\n| Short | Means |\n|---|---|\n| ABC | Board for blood, urine and saliva samples |"
     samples = "[Lab > ABC samples]\nSamples under ABC control:\n\n- Blood\n- Hair\n- Saliva\n- Urine"
