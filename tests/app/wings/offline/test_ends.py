@@ -154,7 +154,7 @@ def test_later_than_some_time_before_is_less_than_it():
 
 def test_an_amount_that_is_charged_is_a_fee():
     entry = "[Fines]\nFor each fine we charge 29 EUR for handling.\n\nTolls are paid by the customer."
-    assert ask("fine handling fee", entry, scores=[0.4]).startswith("For each fine we charge 29 EUR")
+    assert ask("fine handling fee", entry, scores=[0.6]).startswith("For each fine we charge 29 EUR")
 
 
 def test_a_list_is_whole_where_another_statement_names_some_of_it():
