@@ -63,7 +63,6 @@ def _module_of(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command `waypoint`."""
     from app import cli
 
     cli.main()

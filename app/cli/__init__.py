@@ -44,12 +44,10 @@ class Commands(TyperGroup):
     """The commands of COMMANDS, and those of other packages; each is imported when it is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands."""
         del ctx
         return sorted({*COMMANDS, *hooks.names("commands")})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return what the list of commands shows of one; None where there is none."""
         del ctx
         if cmd_name in hooks.names("commands"):
             return _command(cmd_name, hooks.load("commands", cmd_name))
@@ -58,7 +56,6 @@ class Commands(TyperGroup):
         return TyperCommand(cmd_name, short_help=COMMANDS[cmd_name][1])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that was called."""
         name, command, left = super().resolve_command(ctx, args)
         if name in COMMANDS:
             command = _command(name, hooks.own(COMMANDS[name][0], name))

@@ -138,7 +138,6 @@ def chat() -> None:
 
 
 def talk(conversation: Conversation, lines: Iterable[str]) -> None:
-    """Handle lines until the input or the conversation ends."""
     for line in lines:
         conversation.handle(line)
         if conversation.ended:
@@ -157,7 +156,6 @@ def typed(read: Callable[[], str]) -> Iterator[str]:
 
 
 def prompt_session(commands: list[str]) -> "PromptSession[str]":
-    """Return a prompt with history, completion of commands, and Alt-Enter for a new line."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent

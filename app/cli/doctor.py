@@ -85,7 +85,6 @@ def _found(trial: Trial) -> Finding:
 
 
 def _retrieval(settings: Settings) -> Iterator[Trial]:
-    """Yield the embedding model, and what is searched."""
     from app.wiring.chain import open_answerer
     from app.wiring.index import open_index
     from app.wiring.observability import QUESTION
@@ -120,7 +119,6 @@ def _retrieval(settings: Settings) -> Iterator[Trial]:
 
 
 def _models(settings: Settings) -> Iterator[Trial]:
-    """Yield the language models."""
     from app.wiring.llm import first_model, second_model
 
     def ask(model: Any) -> str:
@@ -144,7 +142,6 @@ def _models(settings: Settings) -> Iterator[Trial]:
 
 
 def _certificate(settings: Settings) -> Iterator[Trial]:
-    """Yield the certificate of the high level of confidence."""
     from app.wiring.certification import COMMAND, REMEDY, Certification
     from app.wiring.storage import ledger_of
 
@@ -156,7 +153,6 @@ def _certificate(settings: Settings) -> Iterator[Trial]:
 
 
 def _side_steps(settings: Settings) -> Iterator[Trial]:
-    """Yield the steps beside answers and ingestions."""
     from app.ledger.work import Faults
     from app.wiring.storage import ledger_of
 
@@ -165,7 +161,6 @@ def _side_steps(settings: Settings) -> Iterator[Trial]:
 
 
 def _backends(settings: Settings) -> Iterator[Trial]:
-    """Yield Redis and the backends of traces."""
     from app.wiring.observability import TIMEOUT_S, answers, ping_redis, tracing_of
 
     if settings.uses_redis:

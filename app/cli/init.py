@@ -68,7 +68,6 @@ def _write_settings(folder: Path) -> None:
 
 
 def _write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:
-    """Write a file that does not exist yet; return whether it was written."""
     try:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:
@@ -89,7 +88,6 @@ def _questions(documents: Sequence[SourceFile]) -> Iterator[str]:
 
 
 def _quoted(value: Path) -> str:
-    """Return the value as `.env` takes it."""
     text = str(value)
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return text if _PLAIN.fullmatch(text) else f"'{escaped}'"

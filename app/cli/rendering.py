@@ -88,7 +88,6 @@ def answer_words(stream: Iterable[Mapping[str, Any]], parts: Parts) -> Iterator[
 
 
 def answer_facts(answer: Answer) -> Iterator[str]:
-    """Yield an answer's citations, related documents, confidence and model."""
     yield from map(_listed, grounds(answer))
     yield from (f"{line}\n" for line in verdict(answer))
 
@@ -100,7 +99,6 @@ def _listed(section: Section) -> str:
 
 
 def problem_lines(report: "Report") -> list[str]:
-    """Return a line for each skipped or failed file and each warning."""
     kinds = {"skipped": report.skipped, "warning,": report.warnings, "cannot use": report.problems}
     found = [(kind, problem) for kind, problems in kinds.items() for problem in problems]
     return [escaped(f"{kind} {problem.path}: {problem.reason}") for kind, problem in found]

@@ -41,7 +41,6 @@ def serve(
 
 
 def summary(service: "Service") -> dict[str, Any]:
-    """Return a summary of the service: provider, model, address, store, index size, anonymous access."""
     settings, index, anonymous = service.settings, service.index, service.access.anonymous
     offline, remote = settings.provider == "offline", settings.retrieval.url
     usual = "https://openrouter.ai/api/v1" if settings.provider == "openrouter" else "https://api.groq.com"

@@ -97,7 +97,6 @@ def reply_to(error: Exception) -> ErrorReply:
 
 
 def logged_reply(request: Request, error: Exception) -> ErrorReply:
-    """Return the response to an error, and log the error's kind."""
     reply = reply_to(error)
     log.warning("request_failed", path=request.url.path, status=reply.status, error=type(error).__name__)
     return reply
@@ -115,7 +114,6 @@ def issue_text(issue: Mapping[str, Any]) -> str:
 
 
 def error_content(reply: ErrorReply, form: ErrorForm) -> dict[str, Any]:
-    """Return the body of an error response in the form of a contract."""
     if form == "openai":
         usual = "server_error" if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
         error = {"message": reply.message, "type": _OPENAI_TYPES.get(reply.status, usual), "param": reply.param}
@@ -129,7 +127,6 @@ def error_content(reply: ErrorReply, form: ErrorForm) -> dict[str, Any]:
 
 
 async def error_response(request: Request, error: Exception) -> Response:
-    """Return the error response to a request, in the form of its route's contract."""
     policy = policy_of(request.scope)
     if isinstance(error, RequestValidationError) and policy.invalid is not None:
         issue = error.errors()[0]

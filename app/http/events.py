@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -76,17 +76,21 @@ async def events_of(
     request: Request,
     parts: AsyncIterator[Any],
     *,
-    first: Sequence[str] = (),
+    first: Iterable[str] = (),
+    each: Callable[[Any], Iterable[str]] = lambda part: (data_event(part),),
+    last: Callable[[], Iterable[str]] = lambda: (event("end"),),
     on_error: Callable[[ErrorReply], str] = lambda reply: event("error", json.dumps(reply.in_place())),
 ) -> AsyncIterator[str]:
-    """Yield the `first` events, the parts as events, and then the end or the event of an error, which clients raise."""
+    """Yield the `first` events, those of each part, and then the `last` or that of an error, which clients raise."""
     try:
         async with aclosing(cast("AsyncGenerator[Any]", parts)):
             for opening in first:
                 yield opening
             async for part in parts:
-                yield data_event(part)
-        yield event("end")
+                for shown in each(part):
+                    yield shown
+        for ending in last():
+            yield ending
     except Exception as error:  # The status has been sent: the error can only be the last event.
         yield on_error(logged_reply(request, error))
 

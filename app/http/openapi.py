@@ -165,7 +165,6 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/docs")
 async def docs(request: Request) -> Response:
-    """Return Swagger UI, where requests can be tried out."""
     root = request.scope.get("root_path", "")
     page = get_swagger_ui_html(
         openapi_url=f"{root}/openapi.json",
@@ -179,7 +178,6 @@ async def docs(request: Request) -> Response:
 
 @router.get("/redoc")
 async def redoc(request: Request) -> Response:
-    """Return ReDoc, which is for reading."""
     root = request.scope.get("root_path", "")
     page = get_redoc_html(
         openapi_url=f"{root}/openapi.json",

@@ -51,7 +51,6 @@ class ExampleQuestions:
         self._english_only = english_only
 
     def of(self, language: str, audience: Audience) -> list[str]:
-        """Return the questions in a language whose documents are in the index, for an audience."""
         given = [] if self._english_only and language != "en" else self._by_language.get(language, [])
         found = [Example(question=one) if isinstance(one, str) else one for one in given]
         named = [one["document"] for one in found if "document" in one]
@@ -105,7 +104,6 @@ def owner_of(folder: Path | None) -> Owner:
 
 
 def file_in(folder: Path | None, *names: str) -> Path | None:
-    """Return the first of these files that is in the folder."""
     files = (folder / name for name in names if folder is not None)
     return next((file for file in files if file.is_file()), None)
 

@@ -41,18 +41,15 @@ def assets() -> Mapping[str, Asset]:
 
 
 def icon(file: Path | None) -> Asset:
-    """Return the icon of the page: the file's, or the packaged one."""
     file = file or FOLDER / "icon.svg"
     return _asset(file.read_bytes(), file.suffix.lower())
 
 
 def modules() -> Mapping[str, str]:
-    """Return the sources of the page's modules by their names."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "js").glob("*.js"))}
 
 
 def styles() -> list[str]:
-    """Return the sources of the style sheets, in the order in which they apply."""
     found = {path.name: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "css").glob("*.css"))}
     return [found.pop(name) for name in FIRST_STYLES] + list(found.values())
 
@@ -73,7 +70,6 @@ def version() -> str:
 
 
 def address(path: str) -> str:
-    """Return the address of a file, relative to the page."""
     return f"static/{version()}/{path}"
 
 

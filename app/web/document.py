@@ -115,7 +115,6 @@ def plain(html: str) -> str:
 
 
 def count(text: str, quote: str) -> int:
-    """Return how often a text holds the letters of a quote."""
     wanted = letters(quote)
     return letters(text).count(wanted) if wanted else 0
 

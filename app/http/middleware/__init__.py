@@ -4,16 +4,13 @@ from fastapi.middleware import Middleware
 from fastapi.middleware.cors import CORSMiddleware
 from limits import parse
 
-from app.http.middleware.authentication import Callers
-from app.http.middleware.bodies import MEGABYTE, Bodies
+from app.http.middleware.bodies import MEGABYTE
 from app.http.middleware.gate import Exchange, Gate
 from app.http.middleware.limits import InFlight, Places, RateLimit
 from app.wiring import Service
 
-# Questions of a batch; how long a client may take to send a body; how many questions are answered at once, and how
-# long another waits for its turn.
+# Questions of a batch; how many questions are answered at once, and how long another waits for its turn.
 BATCH_MAX = 10
-BODY_TIMEOUT_S = 10
 QUESTIONS_AT_ONCE, QUEUE_S = 100, 10
 
 
@@ -31,8 +28,8 @@ def middleware(services: Service, in_flight: InFlight) -> list[Middleware]:
         Gate,
         in_flight=in_flight,
         origins=None if settings.open_to_others else origins,
-        callers=Callers(access.authenticator, access.anonymous),
-        bodies=Bodies(timeout_s=BODY_TIMEOUT_S, streamed_bytes=settings.ingestion.upload_max_mb * MEGABYTE),
+        access=access,
+        streamed_bytes=settings.ingestion.upload_max_mb * MEGABYTE,
         batch_max=BATCH_MAX,
         rate=RateLimit(parse(settings.rate), access.rate_storage) if settings.rate else None,
         places=Places(at_once=QUESTIONS_AT_ONCE, queue_s=QUEUE_S),

@@ -2,14 +2,15 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
 from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, Scope
 from app.http.errors import RequestRefusedError
-from app.http.policy import SAFE_METHODS, Access
+from app.http.policy import SAFE_METHODS
+from app.http.policy import Access as Needed
+from app.wiring.access import Access
 
 # The page signs in with it. Its SameSite=Strict keeps it from other sites, but not from other ports of the same host.
 COOKIE = "waypoint_token"
@@ -26,55 +27,49 @@ OTHER_PAGE = "A cookie is accepted only from the service's own page; programs se
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,512}=*")
 
 
-@dataclass(frozen=True)
-class Callers:
-    """Finds who calls: no `authenticator` where callers need no token, no `anonymous` identity where they need one."""
+async def identify(access: Access, needed: Needed, method: str, headers: Headers) -> Identity | None:
+    """Return who calls a route of this access; None where it needs nobody.
 
-    authenticator: Authenticator | None
-    anonymous: Identity | None
-
-    async def identify(self, access: Access, method: str, headers: Headers) -> Identity | None:
-        """Return who calls a route of this access; None where it needs nobody.
-
-        Raise RequestRefusedError if the caller is not let in.
-        """
-        match access:
-            case "open":
-                pass
-            case "own_page":  # It sets or removes the cookie: another site must not sign a user in or out.
-                if method not in SAFE_METHODS:
-                    require_same_origin(headers)
-            case "report":  # It works while the session store is unavailable.
-                with suppress(RequestRefusedError, IdentityStoreError):
-                    return await self._identify(method, headers)
-            case "optional":
-                with suppress(RequestRefusedError):  # An expired token counts as none.
-                    return await self._identify(method, headers)
-            case needed:
-                identity = await self._identify(method, headers)
-                if not identity.may(needed):
-                    msg = f"This needs the scope {str(needed)!r}, which the caller does not have"
-                    raise RequestRefusedError(403, msg)
-                return identity
-        return None
-
-    async def _identify(self, method: str, headers: Headers) -> Identity:
-        if EMBED_HEADER in headers:  # The page's visitor is anonymous, and sees public documents only.
-            if self.anonymous is None:
-                raise _unauthorized(EMBEDDED)
-            return Identity(scopes=self.anonymous.scopes & EMBEDDED_SCOPES)
-        if self.authenticator is None:
-            return self.anonymous or Identity()
-        token = token_of(headers, key=self.authenticator.credential == "key")
-        if token is None:
-            token = cookie_parser(headers.get("cookie", "")).get(COOKIE) or None
-            if token and method not in SAFE_METHODS:
+    Raise RequestRefusedError if the caller is not let in.
+    """
+    match needed:
+        case "open":
+            pass
+        case "own_page":  # It sets or removes the cookie: another site must not sign a user in or out.
+            if method not in SAFE_METHODS:
                 require_same_origin(headers)
-        if token is None:
-            if self.anonymous is None:
-                raise _unauthorized(MISSING)
-            return self.anonymous
-        return await caller_with(self.authenticator, token)
+        case "report":  # It works while the session store is unavailable.
+            with suppress(RequestRefusedError, IdentityStoreError):
+                return await _identify(access, method, headers)
+        case "optional":
+            with suppress(RequestRefusedError):  # An expired token counts as none.
+                return await _identify(access, method, headers)
+        case scope:
+            identity = await _identify(access, method, headers)
+            if not identity.may(scope):
+                msg = f"This needs the scope {str(scope)!r}, which the caller does not have"
+                raise RequestRefusedError(403, msg)
+            return identity
+    return None
+
+
+async def _identify(access: Access, method: str, headers: Headers) -> Identity:
+    if EMBED_HEADER in headers:  # The page's visitor is anonymous, and sees public documents only.
+        if access.anonymous is None:
+            raise _unauthorized(EMBEDDED)
+        return Identity(scopes=access.anonymous.scopes & EMBEDDED_SCOPES)
+    if access.authenticator is None:
+        return access.anonymous or Identity()
+    token = token_of(headers, key=access.authenticator.credential == "key")
+    if token is None:
+        token = cookie_parser(headers.get("cookie", "")).get(COOKIE) or None
+        if token and method not in SAFE_METHODS:
+            require_same_origin(headers)
+    if token is None:
+        if access.anonymous is None:
+            raise _unauthorized(MISSING)
+        return access.anonymous
+    return await caller_with(access.authenticator, token)
 
 
 async def caller_with(authenticator: Authenticator, token: str) -> Identity:

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from starlette.datastructures import Headers
@@ -13,6 +12,8 @@ from starlette.types import Message, Receive
 
 from app.http.errors import RequestRefusedError
 
+# How long a client may take to send a body, or a piece of a streamed one.
+BODY_TIMEOUT_S = 10
 MAX_DEPTH = 32
 MEGABYTE = 2**20
 # A client that is still sending does not read a refusal: up to this size its bytes are read and dropped.
@@ -21,72 +22,68 @@ DISCARDED_TIMES = 4
 _CLOSE = {"Connection": "close"}
 
 
-@dataclass(frozen=True)
-class Bodies:
-    """Reads the bodies of requests: each, or each piece of a streamed one, in `timeout_s`, at most `streamed_bytes`."""
+async def read_body(headers: Headers, receive: Receive, max_bytes: int) -> bytes:
+    """Return the body.
 
-    timeout_s: float
-    streamed_bytes: int
+    Raise RequestRefusedError if it is too large, or does not arrive; ClientDisconnect if the client left before its
+    end.
+    """
+    if _declared_length(headers) > DISCARD_BYTES:
+        raise _too_large(max_bytes)
+    body, size, more = bytearray(), 0, True
+    async with _in_time():
+        while more and size <= DISCARD_BYTES:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            piece, more = message.get("body", b""), message.get("more_body", False)
+            size += len(piece)
+            body += piece if size <= max_bytes else b""
+    if size > max_bytes:
+        raise _too_large(max_bytes)
+    return bytes(body)
 
-    async def read(self, headers: Headers, receive: Receive, max_bytes: int) -> bytes:
-        """Return the body.
 
-        Raise RequestRefusedError if it is too large, or does not arrive; ClientDisconnect if the client left before its
-        end.
-        """
-        if _declared_length(headers) > DISCARD_BYTES:
-            raise _too_large(max_bytes)
-        body, size, more = bytearray(), 0, True
-        async with self._in_time():
-            while more and size <= DISCARD_BYTES:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientDisconnect
-                piece, more = message.get("body", b""), message.get("more_body", False)
-                size += len(piece)
-                body += piece if size <= max_bytes else b""
+async def streamed_body(headers: Headers, receive: Receive, max_bytes: int) -> Receive:
+    """Return a channel that raises an error when the body is too large or stops arriving.
+
+    Raise RequestRefusedError if the client says that it is too large.
+    """
+    if _declared_length(headers) > max_bytes:
+        await _refuse_streamed(receive, max_bytes)
+    size, more = 0, True
+
+    async def counted() -> Message:
+        nonlocal size, more
+        async with _in_time() if more else nullcontext():
+            message = await receive()
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
         if size > max_bytes:
-            raise _too_large(max_bytes)
-        return bytes(body)
+            await _refuse_streamed(receive, max_bytes, more=more)
+        return message
 
-    async def streamed(self, headers: Headers, receive: Receive) -> Receive:
-        """Return a channel that raises an error when the body is too large or stops arriving.
+    return counted
 
-        Raise RequestRefusedError if the client says that it is too large.
-        """
-        if _declared_length(headers) > self.streamed_bytes:
-            await self._refuse_streamed(receive)
-        size, more = 0, True
 
-        async def counted() -> Message:
-            nonlocal size, more
-            async with self._in_time() if more else nullcontext():
+async def _refuse_streamed(receive: Receive, max_bytes: int, *, more: bool = True) -> NoReturn:
+    """Read and drop what the client still sends, up to four times the limit, then refuse the body."""
+    left = DISCARDED_TIMES * max_bytes
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            while more and left > 0:
                 message = await receive()
-            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
-            if size > self.streamed_bytes:
-                await self._refuse_streamed(receive, more=more)
-            return message
+                left, more = left - len(message.get("body", b"")), message.get("more_body", False)
+    raise _too_large(max_bytes)
 
-        return counted
 
-    async def _refuse_streamed(self, receive: Receive, *, more: bool = True) -> NoReturn:
-        """Read and drop what the client still sends, up to four times the limit, then refuse the body."""
-        left = DISCARDED_TIMES * self.streamed_bytes
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self.timeout_s):
-                while more and left > 0:
-                    message = await receive()
-                    left, more = left - len(message.get("body", b"")), message.get("more_body", False)
-        raise _too_large(self.streamed_bytes)
-
-    @asynccontextmanager
-    async def _in_time(self) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(self.timeout_s):
-                yield
-        except TimeoutError:
-            msg = f"The body did not arrive within {self.timeout_s:g} seconds"
-            raise RequestRefusedError(408, msg, _CLOSE) from None
+@asynccontextmanager
+async def _in_time() -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            yield
+    except TimeoutError:
+        msg = f"The body did not arrive within {BODY_TIMEOUT_S:g} seconds"
+        raise RequestRefusedError(408, msg, _CLOSE) from None
 
 
 def _too_large(max_bytes: int) -> RequestRefusedError:

@@ -19,12 +19,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.adapters.sessions.identity import Scope as IdentityScope
 from app.http.errors import RequestRefusedError, error_response
-from app.http.middleware.authentication import Callers
-from app.http.middleware.bodies import Bodies, parse_json, replayed
+from app.http.middleware.authentication import identify
+from app.http.middleware.bodies import parse_json, read_body, replayed, streamed_body
 from app.http.middleware.browser_security import HEADERS, NO_FRAMES, POLICY, check_origin
 from app.http.middleware.limits import InFlight, Places, RateLimit, caller_of
 from app.http.policy import SAFE_METHODS, Policy, policy_of
 from app.observability.metrics import Metrics
+from app.wiring.access import Access
 from chains.documents.audience import called_by
 from chains.logs import get_logger
 
@@ -37,15 +38,15 @@ class Gate:
 
     They come before the body is read and before a route is found, which FastAPI's dependencies cannot. What the app
     raises becomes a response as well, unless the response has begun; a failure after the client has left is no error.
-    `origins` are web pages that may ask a local service, None where it is open to others; `batch_max` is how many
-    questions a request may ask; without `rate` they are not counted.
+    `origins` are web pages that may ask a local service, None where it is open to others; a streamed body may have
+    `streamed_bytes`; `batch_max` is how many questions a request may ask; without `rate` they are not counted.
     """
 
     app: ASGIApp
     in_flight: InFlight
     origins: Collection[str] | None
-    callers: Callers
-    bodies: Bodies
+    access: Access
+    streamed_bytes: int
     batch_max: int
     rate: RateLimit | None
     places: Places
@@ -95,7 +96,7 @@ class Gate:
             life.enter_context(self.in_flight.request(awaited=not (policy.pages and method == "GET")))
         if self.origins is not None:
             check_origin(headers, self.origins, reads=method in SAFE_METHODS and not policy.is_open)
-        identity = await self.callers.identify(policy.access, method, headers)
+        identity = await identify(self.access, policy.access, method, headers)
         if identity is not None:
             scope.setdefault("state", {})["identity"] = identity
         life.enter_context(called_by(identity.audience if identity else "public"))
@@ -106,10 +107,10 @@ class Gate:
         """Return a channel with the body that has been read, and how many questions it asks."""
         headers, is_posted = Headers(scope=scope), scope["method"] == "POST"
         if is_posted and policy.streamed:
-            return await self.bodies.streamed(headers, receive), 0
+            return await streamed_body(headers, receive, self.streamed_bytes), 0
         if scope["method"] in SAFE_METHODS:
             return receive, 0
-        body = await self.bodies.read(headers, receive, policy.body_bytes)
+        body = await read_body(headers, receive, policy.body_bytes)
         questions = policy.questions(parse_json(body) if body else None) if is_posted else 0
         return replayed(body, receive), questions
 

@@ -97,7 +97,6 @@ QueryAnswer = _model("QueryAnswer", Answer, question=None, documents=None)
 
 
 def query_answer(answer: Answer) -> Any:
-    """Return the answer as the Waypoint contract names its fields."""
     return QueryAnswer.model_validate(answer | {"citations": matched(answer["citations"])})
 
 

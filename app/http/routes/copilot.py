@@ -9,8 +9,7 @@ fields as steps.
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar, cast
 from uuid import uuid4
@@ -24,7 +23,7 @@ from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_mo
 
 from app.http import questions
 from app.http.compat.langserve import playground_file
-from app.http.errors import ErrorReply, logged_reply, reply_to
+from app.http.errors import logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, data_event, event, events_of
 from app.http.middleware import BATCH_MAX
 from app.http.middleware.browser_security import page_policy
@@ -217,7 +216,6 @@ def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseMo
 
 
 def question_of(body: BaseModel) -> Question:
-    """Return the chain's input from the body."""
     values = body.model_dump()
     return question_with(values.pop("question"), **values)
 
@@ -237,7 +235,6 @@ Patch = dict[str, Any]
 
 
 def playground_router(chain: Chain, handler: APIHandler, question: Any) -> APIRouter:
-    """Return the page, its files, and the route that it asks."""
     router = APIRouter(prefix=PATH, include_in_schema=False)
 
     @router.get("/playground/{file_path:path}")
@@ -253,24 +250,22 @@ def playground_router(chain: Chain, handler: APIHandler, question: Any) -> APIRo
         return response
 
     async def run(request: Request, body: Any) -> Response:
-        parts = patches(chain.astream(question_of(body.input), call_config(request)))
+        def patches(part: Mapping[str, Any]) -> str:
+            """Return the parts of an answer as the JSON patches (RFC 6902) that the page expects."""
+            return data_event({"ops": [_patch(name, value) for name, value in part.items()]})
 
-        def failed(reply: ErrorReply) -> str:  # The page shows data events and ignores error events.
-            return data_event({"ops": [_patch("answer", reply.message)]})
-
-        return EventStream(events_of(request, parts, on_error=failed))
+        empty: Patch = {"id": None, "streamed_output": [], "final_output": None, "logs": {}}
+        events = events_of(
+            request,
+            chain.astream(question_of(body.input), call_config(request)),
+            first=[data_event({"ops": [{"op": "replace", "path": "", "value": empty}]})],
+            each=lambda part: [patches(part)],
+            on_error=lambda reply: patches({"answer": reply.message}),  # The page ignores error events.
+        )
+        return EventStream(events)
 
     add_route(router, run, Call[question], path=RUN, response_class=Response)
     return router
-
-
-async def patches(parts: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[dict[str, list[Patch]]]:
-    """Yield the parts of an answer as the JSON patches (RFC 6902) that the page expects."""
-    empty: Patch = {"id": None, "streamed_output": [], "final_output": None, "logs": {}}
-    yield {"ops": [{"op": "replace", "path": "", "value": empty}]}
-    async with aclosing(cast("AsyncGenerator[Mapping[str, Any]]", parts)):
-        async for part in parts:
-            yield {"ops": [_patch(name, value) for name, value in part.items()]}
 
 
 def _patch(name: str, value: Any) -> Patch:

@@ -128,7 +128,6 @@ async def health(request: Request) -> Health:
 
 
 def health_of(request: Request) -> Health:
-    """Return the fields that all health checks share."""
     return Health(
         timestamp=timestamp(),
         uptime=round(time.monotonic() - request.app.state.started, 3),

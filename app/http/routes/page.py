@@ -94,7 +94,6 @@ def language_of(request: Request) -> str:
 
 
 def insights_page(request: Request, found: Any, *, days: int) -> Response:
-    """Return the page of what to write next, in the visitor's language."""
     language = language_of(request)
     headers = {"Content-Language": language, "Vary": "Accept, Accept-Language, Cookie"}
     return HTMLResponse(view.insights(found, days=days, language=language), headers=headers)

@@ -182,11 +182,9 @@ class DocumentServer(FastMCP[Any]):
         return await self._read(listed, request.params.cursor if request.params else None)
 
     async def list_resource_templates(self) -> list[types.ResourceTemplate]:
-        """Return the form of a document's address."""
         return [TEMPLATE]
 
     async def read_resource(self, uri: AnyUrl | str) -> list[ReadResourceContents]:
-        """Return the text of a document."""
         return [ReadResourceContents(content=await self._read(text_of, str(uri)), mime_type="text/markdown")]
 
     async def _read(self, function: Callable[[Library, RunnableConfig, Any], Value], wanted: Any) -> Value:
@@ -290,7 +288,6 @@ def _found(passage: Passage) -> FoundPassage:
 
 
 def _address(doc_id: str | None) -> str | None:
-    """Return the address of a document as a resource."""
     return f"{DOCUMENTS}{quote(doc_id, safe='')}" if doc_id else None
 
 

@@ -6,16 +6,16 @@ sentences come with their annotations once they are checked.
 
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import count
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from fastapi import Request
 
 from app.edge import judged, markdown_below, matched
-from app.http.errors import ErrorReply, error_content, logged_reply
+from app.http.errors import ErrorReply, error_content
+from app.http.events import events_of
 from chains.documents.naming import place_name, place_of
 from chains.output import merge
 from chains.state import Answer, Citation
@@ -182,19 +182,14 @@ def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
 
 
-async def events(request: Request, parts: AsyncIterator[Any], reply: Completion | Response) -> AsyncIterator[str]:
-    """Yield the events of a reply while the chain answers; an error is the last one, as the status has been sent."""
+def events(request: Request, parts: AsyncIterator[Any], reply: Completion | Response) -> AsyncIterator[str]:
     seen: list[Any] = []
-    try:
-        for event in reply.opening():
-            yield event
-        async with aclosing(cast("AsyncGenerator[Any]", parts)):
-            async for part in parts:
-                seen.append(part)
-                if words := part.get("answer"):
-                    for event in reply.delta(words, part.get("citations", ())):
-                        yield event
-        for event in reply.ending(merge(seen), replaced=any("replacement" in part for part in seen)):
-            yield event
-    except Exception as error:
-        yield reply.failed(logged_reply(request, error))
+
+    def each(part: Any) -> Iterable[str]:
+        seen.append(part)
+        return reply.delta(part["answer"], part.get("citations", ())) if part.get("answer") else ()
+
+    def last() -> Iterable[str]:
+        return reply.ending(merge(seen), replaced=any("replacement" in part for part in seen))
+
+    return events_of(request, parts, first=reply.opening(), each=each, last=last, on_error=reply.failed)

@@ -90,7 +90,6 @@ class Jobs:
         return list(self._read(query, over=OVER))
 
     def drop_old(self) -> None:
-        """Delete the jobs that ended long ago."""
         drop = "DELETE FROM jobs WHERE state = ANY(:over) AND created_at < :since"
         self.database.run(drop, {"over": OVER, "since": time.time() - KEPT_S})
 
@@ -156,11 +155,9 @@ class Places:
         return self.folder.with_name(f"{self.folder.name}.waiting")
 
     def existing(self, names: Iterable[str], category: str, audience: Audience) -> list[str]:
-        """Return the file names in the folder of a category."""
         return [name for name in names if (self.folder / folder_of(category, audience) / name).exists()]
 
     def size(self) -> int:
-        """Return the bytes of all files, waiting ones included."""
         size = 0
         for top in (self.folder, self.waiting):
             for folder, _, names in os.walk(top):  # It skips a folder that is deleted meanwhile.
@@ -179,7 +176,6 @@ class Places:
                 shutil.copyfileobj(content, file)
 
     def waiting_jobs(self) -> list[str]:
-        """Return the ids of the jobs with waiting files."""
         with suppress(FileNotFoundError):
             return [path.name for path in self.waiting.iterdir()]
         return []

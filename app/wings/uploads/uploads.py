@@ -147,14 +147,12 @@ class Uploads:
             raise RequestRefusedError(507, QUOTA)
 
     def job(self, job_id: str) -> Job | None:
-        """Return the state of a job; an interrupted one is continued."""
         job = self.jobs.read(job_id)
         if job and not job.is_over:
             self._start()
         return job
 
     def resume(self) -> None:
-        """Continue interrupted jobs."""
         jobs = self.jobs.unfinished()
         self.places.drop_forgotten({job.job_id for job in jobs})
         self.jobs.drop_old()
@@ -217,7 +215,6 @@ class Uploads:
                 self._stopping.wait(0 if ours else OTHERS_S)
 
     def _work(self, job: Job) -> Job:
-        """Add the files, and return how it ended."""
         if job.attempts > ATTEMPTS:
             return self._failed(job, GIVEN_UP)
         patience = time.monotonic() + BUSY_S
