@@ -10,11 +10,12 @@ from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse
 
 from app.http.middleware.browser_security import page_policy
-from app.http.page_files import EXAMPLES, LOGOS, TEAMS, ExampleQuestions, Teams, file_in, owner_of
+from app.http.page_files import EXAMPLES, LOGOS, TEAMS, Examples, file_in, offered, owner_of, read_page_file
 from app.http.policy import KILOBYTE, Policy, no_question
 from app.web import answer, assets, document, view, words
 from app.web.markdown import questions_of
 from app.wiring import Service
+from chains.documents.audience import Audience
 
 A_YEAR_S = 365 * 24 * 3600
 READ = ["GET", "HEAD"]
@@ -25,12 +26,11 @@ def page_router(services: Service) -> APIRouter:
     """Return the page's routes. They hold no data, so they are open to everybody."""
     settings, anonymous, library = services.settings, services.access.anonymous, services.index.library
     is_remote = settings.retrieval.url is not None
-    examples = ExampleQuestions(
-        file_in(settings.web.page, EXAMPLES),
-        present=(lambda _ids, _audience: set()) if is_remote else library.present,
-        english_only=settings.provider == "offline",
-    )
-    teams = Teams(file_in(settings.web.page, TEAMS), (lambda: True) if is_remote else library.holds_own_documents)
+    examples: Examples = read_page_file(EXAMPLES, file_in(settings.web.page, EXAMPLES))
+    if settings.provider == "offline":  # It reads no other language.
+        examples = {"en": examples.get("en", [])}
+    own_teams = file_in(settings.web.page, TEAMS)
+    teams = read_page_file(TEAMS, own_teams)
     audience = anonymous.audience if anonymous else "public"
     most_characters = settings.web.question_characters
     owner = owner_of(settings.web.page)
@@ -43,6 +43,9 @@ def page_router(services: Service) -> APIRouter:
     def page(request: Request) -> Response:
         embedded = request.scope["route"].path == "/embed"
         query, language, theme = request.query_params, language_of(request), request.cookies.get("theme", "")
+        seen: Audience = "public" if embedded else audience
+        # The sample corpus's teams are those of its documents alone.
+        are_ours = own_teams is not None or not (is_remote or library.holds_own_documents())
         visit = view.Visit(
             name=owner.get("name", "Waypoint Co-Pilot"),
             language=language,
@@ -51,8 +54,8 @@ def page_router(services: Service) -> APIRouter:
             embedded=embedded,
             question=next(filter(None, query.getlist("question")), "")[:most_characters],
             most_characters=most_characters,
-            examples=examples.of(language, "public" if embedded else audience),
-            teams=teams.by_category(),
+            examples=offered(examples, language, lambda ids: () if is_remote else library.present(ids, seen)),
+            teams=teams if are_ours else {},
         )
         microphone = "" if embedded else "self"  # For dictation, which the browser does.
         framed_by = settings.framing_origins if embedded else ()

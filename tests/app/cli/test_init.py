@@ -1,12 +1,13 @@
 """`waypoint init`: what it writes is read by the commands that it names."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 from dotenv import dotenv_values
 
-from app.http.page_files import EXAMPLES, ExampleQuestions, Teams, file_in
+from app.http.page_files import EXAMPLES, TEAMS, file_in, offered, read_page_file
 from app.settings import load_settings
 from app.settings.table import FIRST
 from app.wings.knowledge.testing import read_cases
@@ -130,7 +131,7 @@ def test_the_first_scope_declines_what_is_live_and_nothing_that_a_document_may_s
 
 def test_the_team_of_each_intent_of_the_first_scope_is_named(waypoint):
     waypoint("init", "handbook")
-    teams = Teams(Path("handbook/teams.yaml"), lambda: True).by_category()
+    teams = read_page_file(TEAMS, Path("handbook/teams.yaml"))
 
     assert {intent.name for intent in load_scope(Path("handbook/scope.yaml")).intents} | {"other"} == set(teams)
 
@@ -159,8 +160,8 @@ def test_the_example_questions_are_about_the_documents_and_answered_by_them(wayp
 
 def offered_questions() -> list[str]:
     settings = load_settings()
-    file = file_in(settings.web.page, EXAMPLES)
-    return ExampleQuestions(file, present=open_index(settings).library.present).of("en", "internal")
+    examples = read_page_file(EXAMPLES, file_in(settings.web.page, EXAMPLES))
+    return offered(examples, "en", partial(open_index(settings).library.present, audience="internal"))
 
 
 def test_without_documents_no_example_is_offered(waypoint):

@@ -1,5 +1,6 @@
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 from app.http import middleware
 from app.http.page_files import owner_of
@@ -134,6 +135,19 @@ def test_the_page_has_the_name_greeting_and_logo_of_its_owner(tmp_path):
     assert (icon.text, icon.headers["content-type"]) == (logo.read_text(), "image/svg+xml")
     assert "default-src 'self'" in icon.headers["content-security-policy"]
     assert "unsafe" not in icon.headers["content-security-policy"]
+
+
+def test_teams_and_questions_are_the_owners_and_without_a_language_model_in_english_alone(tmp_path):
+    (tmp_path / "teams.yaml").write_text("other: {name: Ours}")
+    (tmp_path / "examples.yaml").write_text("en: ['What is ours?']\nde: ['Was ist unseres?']")
+    ways: list[dict] = [{}, {"page_path": tmp_path}, {"page_path": tmp_path, "llm_provider": "offline"}]
+    with fake_groq() as groq:
+        for number, settings in enumerate(ways):
+            (tmp_path / str(number)).mkdir()
+            with TestClient(create_app(small_services(tmp_path / str(number), groq, **settings))) as client:
+                english, german = (client.get("/", params={"lang": code}).text for code in ("en", "de"))
+            assert ('"teams">{}<' in english, '"Ours"' in english) == (number == 0, number > 0)
+            assert ("What is ours?" in english, "Was ist unseres?" in german) == (number > 0, number == 1)
 
 
 def test_words_of_the_owner_that_cannot_be_read_stop_the_start(tmp_path):
