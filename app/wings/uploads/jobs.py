@@ -5,9 +5,9 @@ import re
 import shutil
 import time
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -23,23 +23,15 @@ OVER = ["done", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class UploadedFile:
-    """A file of an upload: its name, and whether it replaces another."""
-
-    name: str
-    replaces: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Job:
-    """An upload: its progress, and at its end the result of each file.
+    """An upload: the names of its files, its progress, and at its end the result of each file.
 
     `audience` may see the files, `seen` is the caller's own audience, `replace` allows replacing files of those names.
     """
 
     job_id: str
     folder: str
-    files: tuple[UploadedFile, ...]
+    files: tuple[str, ...]
     category: str = ""
     audience: Audience = "internal"
     seen: Audience = "internal"
@@ -100,7 +92,9 @@ class Jobs:
     def _read(self, query: str, **values: Any) -> Iterator[Job]:
         for (row,) in self.database.rows(query, **values):
             value = metadata_of(row)
-            yield replace(Job(**value), files=tuple(UploadedFile(**file) for file in value["files"]))
+            # Of an earlier program's job a file is an object.
+            names = (file["name"] if isinstance(file, dict) else file for file in value["files"])
+            yield Job(**value | {"files": tuple(names)})
 
 
 UNSORTED = "uploaded"  # The folder, and so the category, of files without a category.
@@ -154,9 +148,6 @@ class Places:
         """Return the folder of the waiting files, with a folder for each job."""
         return self.folder.with_name(f"{self.folder.name}.waiting")
 
-    def existing(self, names: Iterable[str], category: str, audience: Audience) -> list[str]:
-        return [name for name in names if (self.folder / folder_of(category, audience) / name).exists()]
-
     def size(self) -> int:
         size = 0
         for top in (self.folder, self.waiting):
@@ -175,54 +166,42 @@ class Places:
             with (made / name).open("wb") as file:
                 shutil.copyfileobj(content, file)
 
-    def waiting_jobs(self) -> list[str]:
-        with suppress(FileNotFoundError):
-            return [path.name for path in self.waiting.iterdir()]
-        return []
-
     def drop_forgotten(self, known: Collection[str]) -> None:
         """Delete files of a process that was killed before it had created their job."""
-        for job_id in self.waiting_jobs():
-            if job_id not in known:
-                with suppress(OSError):
-                    if (self.waiting / job_id).stat().st_mtime < time.time() - FORGOTTEN_S:
-                        self.drop(job_id)
+        for folder in self.waiting.iterdir() if self.waiting.exists() else ():
+            with suppress(OSError):
+                if folder.name not in known and folder.stat().st_mtime < time.time() - FORGOTTEN_S:
+                    self.drop(folder.name)
 
     def drop(self, job_id: str) -> None:
         shutil.rmtree(self.waiting / job_id, ignore_errors=True)
 
-    def path(self, job: Job, file: UploadedFile) -> Path:
-        return self.folder / job.folder / file.name
+    def path(self, job: Job, name: str) -> Path:
+        return self.folder / job.folder / name
 
-    def is_placed(self, job: Job, file: UploadedFile) -> bool:
-        return not self._staged(job, file).exists()
+    def staged(self, job: Job, name: str) -> Path:
+        """Return where a file waits until it is placed."""
+        return self.waiting / job.job_id / "new" / name
 
-    def place(self, job: Job, file: UploadedFile) -> UploadedFile:
-        """Move a file to its place and an existing one aside; return whether it replaces one.
+    def replaced(self, job: Job, name: str) -> Path:
+        """Return where the older file is that a placed one replaces, if it does."""
+        return self.waiting / job.job_id / "before" / name
 
-        Can be repeated after an interruption.
-        """
-        staged, path, before = self._staged(job, file), self.path(job, file), self._before(job, file)
+    def place(self, job: Job, name: str) -> Path:
+        """Move a file to its place and an existing one aside. Can be repeated after an interruption."""
+        staged, path, before = self.staged(job, name), self.path(job, name), self.replaced(job, name)
         make_private_folder(path.parent)
         if staged.exists():
             if path.exists():
                 make_private_folder(before.parent)
                 path.replace(before)
             staged.replace(path)
-        return replace(file, replaces=before.exists())
+        return path
 
-    def take_back(self, job: Job, file: UploadedFile) -> None:
-        """Remove a file again, and restore the one that it replaced."""
-        if not self.is_placed(job, file):
-            return
-        before, path = self._before(job, file), self.path(job, file)
+    def take_back(self, job: Job, name: str) -> None:
+        """Remove a placed file again, and restore the one that it replaced."""
+        before, path = self.replaced(job, name), self.path(job, name)
         if before.exists():
             before.replace(path)
-        else:
+        elif not self.staged(job, name).exists():
             path.unlink(missing_ok=True)
-
-    def _staged(self, job: Job, file: UploadedFile) -> Path:
-        return self.waiting / job.job_id / "new" / file.name
-
-    def _before(self, job: Job, file: UploadedFile) -> Path:
-        return self.waiting / job.job_id / "before" / file.name

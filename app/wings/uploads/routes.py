@@ -7,8 +7,8 @@ from typing import IO, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Request
+from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from pydantic import BaseModel, Field
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import StreamingResponse
 
@@ -110,15 +110,14 @@ async def upload(request: Request) -> Accepted:
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise RequestRefusedError(400, NOT_MULTIPART)
     uploads, seen = services.uploads, identity_of(request).audience
-    await run_in_threadpool(uploads.receive)
-    try:
-        async with request.form(max_files=MOST_FILES, max_fields=MAX_FIELDS) as form:
-            files, category = _files(form, uploads.endings), _category(form)
-            options: dict[str, Any] = {"audience": _audience(form, category, seen), "seen": seen}
-            options["replace"] = form.get("replace") == "true"
-            job = await run_in_threadpool(uploads.accept, files, category, **options)
-    finally:
-        uploads.received()
+    async with (
+        contextmanager_in_threadpool(uploads.receiving()),
+        request.form(max_files=MOST_FILES, max_fields=MAX_FIELDS) as form,
+    ):
+        files, category = _files(form, uploads.endings), _category(form)
+        options: dict[str, Any] = {"audience": _audience(form, category, seen), "seen": seen}
+        options["replace"] = form.get("replace") == "true"
+        job = await run_in_threadpool(uploads.accept, files, category, **options)
     return Accepted(job_id=job.job_id, events=f"/api/jobs/{job.job_id}/events")
 
 

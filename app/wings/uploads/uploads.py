@@ -7,8 +7,8 @@ service works through the jobs of all; an interrupted one is continued by the ne
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from app.http.errors import RequestRefusedError
 from app.settings import Settings
-from app.wings.uploads.jobs import MEGABYTE, Job, Jobs, Places, UploadedFile, folder_of
+from app.wings.uploads.jobs import MEGABYTE, Job, Jobs, Places, folder_of
 from app.wiring.ingestion import Ingestion
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import ledger_of, parser
@@ -82,19 +82,18 @@ class Uploads:
     def endings(self) -> list[str]:
         return sorted(parser(self.settings).endings)
 
-    def receive(self) -> None:
-        """Reserve a place in the queue before the files are received, if there is one; `received` releases it."""
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Hold a place in the queue while files are received. Raise RequestRefusedError if there is none."""
         with self._lock:
             self._receiving += 1
-            taken = self._receiving
-        if taken + len(self.jobs.unfinished()) > MOST_WAITING:
-            self.received()
-            raise RequestRefusedError(429, TOO_MANY, RETRY_AFTER)
-
-    def received(self) -> None:
-        """Release the place: the files are a job now, or were refused."""
-        with self._lock:
-            self._receiving -= 1
+        try:
+            if self._receiving + len(self.jobs.unfinished()) > MOST_WAITING:
+                raise RequestRefusedError(429, TOO_MANY, RETRY_AFTER)
+            yield
+        finally:
+            with self._lock:
+                self._receiving -= 1
 
     def accept(
         self,
@@ -110,38 +109,36 @@ class Uploads:
         Only documents that the caller, whose audience is `seen`, sees are replaced. Raise RequestRefusedError if they
         cannot be stored, or may not.
         """
-        names = [name for name, _ in files]
         job = Job(
             job_id=uuid4().hex,
             folder=folder_of(category, audience),
-            files=tuple(map(UploadedFile, names)),
+            files=tuple(name for name, _ in files),
             category=category,
             audience=audience,
             seen=seen,
             replace=replace,
-            total=len(names),
+            total=len(files),
             created_at=time.time(),
         )
         try:
             self.places.stage(job.job_id, files)
-            self.jobs.add(job, lambda: self._check(job, names))
-        except OSError:
+            self.jobs.add(job, lambda: self._check(job))
+        except BaseException as error:
             self.places.drop(job.job_id)
-            raise RequestRefusedError(507, NO_ROOM) from None
-        except BaseException:
-            self.places.drop(job.job_id)
+            if isinstance(error, OSError):
+                raise RequestRefusedError(507, NO_ROOM) from None
             raise
         self._start()
         return job
 
-    def _check(self, job: Job, names: Sequence[str]) -> None:
+    def _check(self, job: Job) -> None:
         pending = self.jobs.unfinished()
         if len(pending) >= MOST_WAITING:
             raise RequestRefusedError(429, TOO_MANY, RETRY_AFTER)
         if not job.replace:
-            coming = {file.name for other in pending if other.folder == job.folder for file in other.files}
-            taken = coming.union(self.places.existing(names, job.category, job.audience))
-            if clashes := ", ".join(repr(name) for name in names if name in taken):
+            coming = {name for other in pending if other.folder == job.folder for name in other.files}
+            taken = [name for name in job.files if name in coming or self.places.path(job, name).exists()]
+            if clashes := ", ".join(map(repr, taken)):
                 raise RequestRefusedError(409, f"{clashes} already exists. Send replace=true to replace it.")
         if self.places.size() > self.settings.ingestion.upload_quota_mb * MEGABYTE:
             raise RequestRefusedError(507, QUOTA)
@@ -237,22 +234,20 @@ class Uploads:
 
     def _add(self, job: Job) -> Job:
         with self.ingestion.into.locked():
-            refused = {file.name: reason for file in job.files if (reason := self._refusal(job, file))}
-            placed = [self.places.place(job, file) for file in job.files if file.name not in refused]
-            job = replace(job, files=(*placed, *(file for file in job.files if file.name in refused)))
-            if not placed:
+            refused = {name: reason for name in job.files if (reason := self._refusal(job, name))}
+            paths = [self.places.place(job, name) for name in job.files if name not in refused]
+            if not paths:
                 return self._settled(job, refused, None)
-            paths = [self.places.path(job, file) for file in placed]
             # Otherwise a taken id would reveal a document that the caller may not see.
             roots = {path: path.parent if job.seen == "internal" else self.folder.parent for path in paths}
             chosen = {path: Chosen(job.audience, job.category, root) for path, root in roots.items()}
             report = self.ingestion.add(paths, progress=self._progress(job), chosen=chosen)
             return self._settled(job, refused, report)
 
-    def _refusal(self, job: Job, file: UploadedFile) -> str:
+    def _refusal(self, job: Job, name: str) -> str:
         """Return why a file may not be added; empty if it may, or already was before an interruption."""
-        path = self.places.path(job, file)
-        if self.places.is_placed(job, file) or not path.exists():
+        path = self.places.path(job, name)
+        if not (self.places.staged(job, name).exists() and path.exists()):
             return ""
         if not job.replace:
             return TAKEN
@@ -275,22 +270,22 @@ class Uploads:
         return tell
 
     def _settled(self, job: Job, refused: dict[str, str], report: Report | None) -> Job:
-        """Remove what could not be read, and return the finished job."""
-        reasons = refused | (_by_name(report.problems) if report else {})
-        for file in job.files:
-            if file.name in reasons:
-                self.places.take_back(job, file)
+        """Remove what could not be read, and return the finished job, which tells of its own files alone."""
+        problems = refused | (_by_name(job, report.problems) if report else {})
+        warnings = _by_name(job, report.warnings) if report else {}
+        for name in problems:
+            self.places.take_back(job, name)
         summary = (asdict(report) if report else {}) | {
             "audience": job.audience,
-            "problems": _of_job(job, reasons),
-            "warnings": _of_job(job, _by_name(report.warnings) if report else {}),
-            "replaced": [file.name for file in job.files if file.replaces and file.name not in reasons],
+            "problems": [asdict(Problem(*problem)) for problem in problems.items()],
+            "warnings": [asdict(Problem(*warning)) for warning in warnings.items()],
+            "replaced": [name for name in job.files if self.places.replaced(job, name).exists()],
         }
         return replace(job, state="done", message="", done=len(job.files), file="", report=summary)
 
     def _failed(self, job: Job, message: str) -> Job:
-        for file in job.files:
-            self.places.take_back(job, file)
+        for name in job.files:
+            self.places.take_back(job, name)
         return replace(job, state="failed", message=message, file="")
 
     def _finish(self, job: Job) -> None:
@@ -302,11 +297,7 @@ class Uploads:
         self.jobs.write(job)
 
 
-def _by_name(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return the problem of each file by name; all files of a job are in one folder."""
-    return {PurePosixPath(problem.path).name: problem.reason for problem in problems}
-
-
-def _of_job(job: Job, reasons: dict[str, str]) -> list[dict[str, str]]:
-    """Return the problems of the job's files; those of other files are not for its caller."""
-    return [asdict(Problem(file.name, reasons[file.name])) for file in job.files if file.name in reasons]
+def _by_name(job: Job, problems: Sequence[Problem]) -> dict[str, str]:
+    """Return the problem of each file of a job, by name: all its files are in one folder."""
+    named = {PurePosixPath(problem.path).name: problem.reason for problem in problems}
+    return {name: named[name] for name in job.files if name in named}
