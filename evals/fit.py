@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chains.confidence.calibration_model import CalibrationModel, Factor
+from chains.confidence.calibrated import CalibrationModel, Factor
 from chains.errors import WaypointError
 from evals.logistic import Numbers, logistic
 from evals.metrics import Judged, Pair, auroc, calibration_error, is_right

@@ -28,7 +28,7 @@ from benchmarks.fits.corpora import (
 from chains import build_chain
 from chains.citations import CiteSources
 from chains.confidence import WORDS, features
-from chains.confidence.calibration_model import CalibrationModel, load_model
+from chains.confidence.calibrated import CalibrationModel, load_model
 from chains.context import FormatContext
 from chains.state import Cited, Confidence
 from evals.fit import Labelled, fit, untrained

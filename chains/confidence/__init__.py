@@ -1,7 +1,13 @@
 """Stage 5: rate how far the answer can be trusted."""
 
-from chains.confidence.calibrated import WORDS, CalibratedConfidence, CertifiedConfidence, features
-from chains.confidence.calibration_model import CalibrationModel, load_model
+from chains.confidence.calibrated import (
+    WORDS,
+    CalibratedConfidence,
+    CalibrationModel,
+    CertifiedConfidence,
+    features,
+    load_model,
+)
 from chains.confidence.composite import CompositeConfidence
 from chains.confidence.levels import ConfidenceStrategy, RateAnswers, Thresholds, WithoutFactors, without_confidence
 from chains.confidence.tiered import score_confidence

@@ -4,14 +4,17 @@ The features are those by which a right answer differs from a wrong one. None kn
 more features overfitted.
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
 
-from chains.confidence.calibration_model import CalibrationModel, load_model
 from chains.confidence.composite import answer_quality, without_markers
 from chains.confidence.levels import REASONS, UNKNOWN_SCORES, Thresholds, supported_share
+from chains.errors import ConfigurationError
 from chains.metadata import match_of
 from chains.question import readable
 from chains.state import Cited, Confidence
@@ -26,6 +29,74 @@ OPENINGS = {
     "low": "Doubtful; check the sources",
     "very_low": "Probably wrong or incomplete",
 }
+
+VERSION = 1
+# Standard deviations from the mean at which a feature is clipped.
+FARTHEST = 3.0
+SUREST = 700.0  # Log odds; the exponential of more is no number.
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A feature in the model: its mean and standard deviation where it was fitted, and its weight."""
+
+    mean: float
+    scale: float
+    weight: float
+
+    def standardised(self, value: float) -> float:
+        return min(FARTHEST, max(-FARTHEST, (value - self.mean) / self.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationModel:
+    """Logistic regression: the probability that an answer is right is 1 / (1 + exp(-(intercept + sum of shifts)))."""
+
+    intercept: float
+    factors: Mapping[str, Factor]
+    fitted_on: str
+
+    def shifts(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return by how much each feature that is known moves the log odds."""
+        known = {name: factor for name, factor in self.factors.items() if name in values}
+        return {name: factor.weight * factor.standardised(values[name]) for name, factor in known.items()}
+
+    def probability(self, values: Mapping[str, float]) -> float:
+        """Return the probability, 0-1, that an answer with these features is right."""
+        log_odds = self.intercept + sum(self.shifts(values).values())
+        return 1 / (1 + math.exp(-min(SUREST, max(-SUREST, log_odds))))
+
+    def text(self) -> str:
+        """Return the model as it is kept in a file."""
+        factors = {name: {key: round(n, 5) for key, n in asdict(one).items()} for name, one in self.factors.items()}
+        kept = {"version": VERSION, "fitted_on": self.fitted_on, "intercept": round(self.intercept, 5)}
+        return json.dumps({**kept, "factors": factors}, indent=2) + "\n"
+
+
+def load_model(path: Path | None, known: Mapping[str, object]) -> CalibrationModel:
+    """Return the model that `CalibrationModel.text` wrote in a file, by default the packaged one.
+
+    `known` are the names of the features there are. Raises ConfigurationError for a file that cannot be read, that is
+    no model, or that names an unknown feature.
+    """
+    name, file = (repr(str(path)), path) if path else ("'packaged'", files(__package__) / "calibrated.json")
+    try:
+        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if kept["version"] != VERSION:
+            raise ValueError(f"its version is {kept['version']!r}, not {VERSION}")
+        factors = {key: Factor(**{part: float(n) for part, n in of.items()}) for key, of in kept["factors"].items()}
+        if unknown := sorted(factors.keys() - known.keys()):
+            raise ValueError(f"there is no feature {unknown[0]!r}")
+        numbers = [float(kept["intercept"]), *(number for one in factors.values() for number in asdict(one).values())]
+        if not all(map(math.isfinite, numbers)) or any(one.scale <= 0 for one in factors.values()):
+            raise ValueError("a number is not finite, or a scale is not positive")
+        return CalibrationModel(numbers[0], factors, str(kept["fitted_on"]))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        msg = f"the confidence model {name} cannot be read ({reason}); check CONFIDENCE_MODEL"
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        msg = f"the confidence model {name} cannot be used ({error}); make one with `waypoint eval QUESTIONS --fit`"
+    raise ConfigurationError(msg)
 
 
 @dataclass(frozen=True, slots=True)

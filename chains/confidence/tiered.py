@@ -22,45 +22,31 @@ def score_confidence(state: Cited) -> Confidence:
     Without similarities it is half of the answer's support.
     """
     scores = [passage["score"] for passage in state["documents"] if passage["score"] is not None]
-    chunks = len(state["documents"])
-    unknown = chunks > 0 and not scores
     support = [citation["support"] for citation in state["citations"] if citation["matched"]]
-    matched = len(support)
-    average = sum(scores) / max(1, len(scores))
-    if unknown:
-        average = 0.5 * supported_share(state) * sum(support) / max(1, matched)
+    chunks, matched, outcome = len(state["documents"]), len(support), state["outcome"]
     factors = {"chunks": float(chunks), "matched_citations": float(matched)}
-    if not unknown:
+    is_known = bool(scores) or not chunks
+    average = sum(scores) / max(1, len(scores))
+    if is_known:
         factors["average_score"] = round(average, 4)
-    outcome = state["outcome"]
-    if outcome in REASONS:
-        return Confidence(level="Low", score=0.0, reason=REASONS[outcome], factors=factors)
-    if outcome == "degraded":
-        reason = degradation_of(state["message"]) or REASONS["ungrounded"]
-        score = round(DEGRADED_SHARE * average, 4) if matched else 0.0
-        return Confidence(level="Low", score=score, reason=reason, factors=factors)
+    else:
+        average = 0.5 * supported_share(state) * sum(support) / max(1, matched)
     level = "Low"
-    if matched:
-        level = ("Medium" if average >= MEDIUM_AVERAGE else "Low") if unknown else _level(chunks, average)
-    reason = RATED_BY_SUPPORT if matched and unknown else _reason(level, chunks, average, matched)
-    if matched and (disagreement := disagreement_of(state)):
+    if outcome in REASONS:
+        average, reason = 0.0, REASONS[outcome]
+    elif outcome == "degraded":
+        average = DEGRADED_SHARE * average if matched else 0.0
+        reason = degradation_of(state["message"]) or REASONS["ungrounded"]
+    elif not matched:
+        reason = NO_MATCH
+    elif not is_known:
+        level, reason = "Medium" if average >= MEDIUM_AVERAGE else "Low", RATED_BY_SUPPORT
+    elif chunks >= HIGH_CHUNKS and average >= HIGH_AVERAGE:
+        level, reason = "High", f"{chunks} relevant sources with {matched} citation{'s' if matched > 1 else ''}"
+    elif chunks >= MEDIUM_CHUNKS and average >= MEDIUM_AVERAGE:
+        level, reason = "Medium", f"{chunks} sources found, average relevance {average:.0%}"
+    else:
+        reason = "Only 1 source found" if chunks == 1 else f"Low relevance scores (avg {average:.0%})"
+    if matched and outcome == "answered" and (disagreement := disagreement_of(state)):
         level, reason = "Medium" if level == "High" else level, disagreement
     return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)
-
-
-def _level(chunks: int, average: float) -> str:
-    if chunks >= HIGH_CHUNKS and average >= HIGH_AVERAGE:
-        return "High"
-    if chunks >= MEDIUM_CHUNKS and average >= MEDIUM_AVERAGE:
-        return "Medium"
-    return "Low"
-
-
-def _reason(level: str, chunks: int, average: float, matched: int) -> str:
-    if not matched:
-        return NO_MATCH
-    if level == "High":
-        return f"{chunks} relevant sources with {matched} citation{'s' if matched > 1 else ''}"
-    if level == "Medium":
-        return f"{chunks} sources found, average relevance {average:.0%}"
-    return "Only 1 source found" if chunks == 1 else f"Low relevance scores (avg {average:.0%})"
