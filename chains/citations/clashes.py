@@ -1,6 +1,7 @@
 """Detect evidence that contradicts a sentence: another number for the same thing, or a negation."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
 from chains.text.words import word_set
 
+Matrix = NDArray[np.float32]
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
 
 CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "denied": 0.55, "contradicted": 0.25}
@@ -47,124 +49,111 @@ def figures_of(text: str, words: Sequence[Token]) -> list[Figure]:
     ]
 
 
-def find_clash(
-    sentence: str,
-    words: Sequence[Token],
-    evidence: Evidence,
-    content: Sequence[Token],
-    strengths: NDArray[np.float32],
-    *,
-    question: Sequence[Token],
-) -> Clash:
-    """Return what in the evidence contradicts the sentence: a number first, or a negation, or the place of a number.
+@dataclass
+class Comparison:
+    """A sentence of an answer beside a passage.
 
-    Args:
-        sentence: the sentence of the answer.
-        words: all of its words.
-        evidence: the cited passage.
-        content: the words of the sentence that carry something.
-        strengths: how strongly each statement of the evidence holds each of these, shape (statements, words).
+    Attributes:
+        words: all words of the sentence.
+        exact: which statement of the evidence holds each word that carries something, shape (statements, words).
         question: all words of the question.
     """
-    figures, exact = figures_of(sentence, words), strengths == 1.0
-    clash = _compare_numbers(figures, {word.key for word in question}, evidence, content, exact)
-    if clash != "none":
-        return clash
-    weights = np.array([word.weight for word in content], dtype=np.float32)
-    coverage = exact @ weights / weights.sum()
-    best = evidence.statements[int(coverage.argmax())].tokens
-    differ = _denied_here_alone(words, best) or _denied_here_alone(best, words)
-    if differ and coverage.max() >= DENIAL_COVERAGE:
-        return "denied"
-    return "misplaced" if _in_another_cell(figures, words, question, evidence) else "none"
 
+    sentence: str
+    words: Sequence[Token]
+    evidence: Evidence
+    exact: NDArray[np.bool_]
+    question: Sequence[Token]
 
-def _compare_numbers(
-    figures: Sequence[Figure],
-    asked: Collection[str],
-    evidence: Evidence,
-    content: Sequence[Token],
-    exact: NDArray[np.bool_],
-) -> Clash:
-    """Return whether the evidence gives another number for what the sentence counts.
+    def __post_init__(self) -> None:
+        self.figures = figures_of(self.sentence, self.words)
+        self.asked = {word.key for word in self.question}
 
-    Beside a number of the sentence's own, one that only repeats the question (`asked` holds its words) has to fit the
-    place of that number alone: "five days before ETD it costs S$150" rests on the row for six to three days.
+    def clash(self) -> Clash:
+        """Return what in the evidence contradicts the sentence: a number first, or a negation, or a number's place."""
+        if (clash := self._compare_numbers()) != "none":
+            return clash
+        weights = np.array([word.weight for word in self.words if word.weight > 0], dtype=np.float32)
+        coverage = self.exact @ weights / weights.sum()
+        best = self.evidence.statements[int(coverage.argmax())].tokens
+        differ = _denied_here_alone(self.words, best) or _denied_here_alone(best, self.words)
+        if differ and coverage.max() >= DENIAL_COVERAGE:
+            return "denied"
+        return "misplaced" if self._in_another_cell() else "none"
 
-    Precision comes first: the best-aligned statement alone must hold `CLASH_COVERAGE` of the other words, and give a
-    number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
-    is `contradicted` where the evidence has it nowhere, `misplaced` where it has it only beside other words.
-    """
-    statements = evidence.statements
-    said = [figure.quantity for figure in figures if figure.quantity]
-    sure = [(one, keys) for _, keys, one in figures if keys and one and one.bound == "exact" and not one.label]
-    if own := [(one, keys) for one, keys in sure if not keys.issubset(asked)]:
-        homes = [statement for statement in statements if any(keys <= statement.keys for _, keys in own)]
-        repeated = [one for one, keys in sure if keys.issubset(asked)]
-        if homes and any(all(_clashes(one, said, home) for home in homes) for one in repeated):
-            return "misplaced"
-        sure = own
-    weights = np.array([0.0 if word.kind == "number" else word.weight for word in content], dtype=np.float32)
-    coverage = np.where(exact, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
-    best = int(coverage.argmax())
-    if np.count_nonzero(weights[exact[best]]) < _FEWEST_SHARED:
-        return "none"
-    clashing = []
-    for one, keys in sure:
-        needed = YEAR_CLASH_COVERAGE if one.high - one.low >= _YEAR and one.measure == "date" else CLASH_COVERAGE
-        home = max((coverage[place] for place, other in enumerate(statements) if keys <= other.keys), default=0.0)
-        if coverage[best] >= needed and 2 * home < coverage[best] and _clashes(one, said, statements[best]):
-            clashing.append(keys)
-    if not clashing:
-        return "none"
-    return "misplaced" if all(keys <= evidence.occurrences.keys() for keys in clashing) else "contradicted"
+    def _compare_numbers(self) -> Clash:
+        """Return whether the evidence gives another number for what the sentence counts.
 
+        Beside a number of the sentence's own, one that only repeats the question has to fit the place of that number
+        alone: "five days before ETD it costs S$150" rests on the row for six to three days.
 
-def _clashes(figure: Quantity, said: Sequence[Quantity], statement: Statement) -> bool:
-    """Return whether a statement gives only other figures of the measure, none of which the sentence says too.
-
-    "14 days" is not "at least 7 days", though both may hold.
-    """
-    rivals = [other for other in statement.quantities if figure.measure and other.measure == figure.measure]
-    return bool(rivals) and all(
-        rival.measure != mine.measure or rival.high < mine.low or mine.high < rival.low
-        for rival in rivals
-        for mine in (figure, *said)
-    )
-
-
-def _in_another_cell(
-    figures: Sequence[Figure], words: Sequence[Token], question: Sequence[Token], evidence: Evidence
-) -> bool:
-    """Return whether a number of the sentence stands in a row, item or column, and another speaks more of its words.
-
-    The words of the question count as well: "5 days" answers it only from the row that it asks about. A word that the
-    row denies ("bill not issued") counts only where sentence or question deny it too. A row or cell whose own number
-    the sentence gives as well is no rival.
-    """
-    asked = {word.key for word in question}
-    own = [figure for figure in figures if not figure.keys <= asked]
-    entries = [statement for statement in evidence.statements if statement.kind in _LISTED]
-    also_denied = denied(words) | denied(question)
-    said = [figure.keys for figure in own] + [_ZERO for _ in also_denied]
-    for span, keys, _ in own if entries else ():
-        homes = [statement for statement in evidence.statements if keys <= statement.keys]
-        if not homes or any(home.kind not in _LISTED for home in homes):
-            continue
-        weights = {word.key: word.weight for word in words if not inside(word.start, [span])}
-        weights |= {word.key: word.weight for word in question}
-        blocks = {home.block for home in homes}
-        rivals = [entry for entry in entries if entry.block in blocks and not any(
-            given <= numbers for given in said for numbers in _values(entry))]  # fmt: skip
-        worth = [
-            [sum(weights.get(key, 0.0) for key in entry.keys - (denied(entry.tokens) - also_denied)) for entry in some]
-            for some in (homes, rivals)
+        Precision comes first: the best-aligned statement alone must hold `CLASH_COVERAGE` of the other words, and give
+        a number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The
+        number is `contradicted` where the evidence has it nowhere, `misplaced` where only beside other words.
+        """
+        statements = self.evidence.statements
+        exact = [
+            (one, keys) for _, keys, one in self.figures if keys and one and one.bound == "exact" and not one.label
         ]
-        if max(worth[1], default=-1.0) >= max(worth[0]) + A_WORD:
-            return True
-        if all(_in_another_column(home, keys, said, weights) for home in homes):
-            return True
-    return False
+        sure = [(one, keys) for one, keys in exact if not keys <= self.asked] or exact
+        homes = [one for one in statements if any(keys <= one.keys for _, keys in sure)] if sure != exact else []
+        if homes and any(all(self._clashes(one, home) for home in homes) for one, keys in exact if keys <= self.asked):
+            return "misplaced"
+        content = [word for word in self.words if word.weight > 0]
+        weights = np.array([0.0 if word.kind == "number" else word.weight for word in content], dtype=np.float32)
+        coverage = self.exact @ weights / max(float(weights.sum()), 1e-6)
+        best = int(coverage.argmax())
+        if np.count_nonzero(weights[self.exact[best]]) < _FEWEST_SHARED:
+            return "none"
+        clashing = []
+        for one, keys in sure:
+            needed = YEAR_CLASH_COVERAGE if one.high - one.low >= _YEAR and one.measure == "date" else CLASH_COVERAGE
+            home = max((coverage[place] for place, other in enumerate(statements) if keys <= other.keys), default=0.0)
+            if coverage[best] >= needed and 2 * home < coverage[best] and self._clashes(one, statements[best]):
+                clashing.append(keys)
+        is_elsewhere = all(keys <= self.evidence.occurrences.keys() for keys in clashing)
+        return "none" if not clashing else "misplaced" if is_elsewhere else "contradicted"
+
+    def _clashes(self, figure: Quantity, statement: Statement) -> bool:
+        """Return whether a statement gives only other figures of the measure, none of which the sentence says too.
+
+        "14 days" is not "at least 7 days", though both may hold.
+        """
+        rivals = [other for other in statement.quantities if figure.measure and other.measure == figure.measure]
+        said = [one.quantity for one in self.figures if one.quantity and one.quantity.measure == figure.measure]
+        return bool(rivals) and all(one.high < mine.low or mine.high < one.low for one in rivals for mine in said)
+
+    def _in_another_cell(self) -> bool:
+        """Return whether a number of the sentence stands in a row, item or column, and another fits the words better.
+
+        The words of the question count as well: "5 days" answers it only from the row that it asks about. A word that
+        the row denies ("bill not issued") counts only where sentence or question deny it too. A row or cell whose own
+        number the sentence gives as well is no rival.
+        """
+        statements = self.evidence.statements
+        own = [figure for figure in self.figures if not figure.keys <= self.asked]
+        also_denied = denied(self.words) | denied(self.question)
+        said = [figure.keys for figure in own] + [_ZERO for _ in also_denied]
+        for span, keys, _ in own:
+            homes = [statement for statement in statements if keys <= statement.keys]
+            if not homes or any(home.kind not in _LISTED for home in homes):
+                continue
+            weights = {word.key: word.weight for word in self.words if not inside(word.start, [span])}
+            weights |= {word.key: word.weight for word in self.question}
+            blocks = {home.block for home in homes}
+            listed = [entry for entry in statements if entry.kind in _LISTED and entry.block in blocks]
+            rivals = [one for one in listed if not any(given <= some for given in said for some in _values(one))]
+            mine, theirs = (
+                max((_worth(one.keys - (denied(one.tokens) - also_denied), weights) for one in some), default=-1.0)
+                for some in (homes, rivals)
+            )
+            if theirs >= mine + A_WORD or all(_in_another_column(home, keys, said, weights) for home in homes):
+                return True
+        return False
+
+
+def _worth(keys: Collection[str], weights: Mapping[str, float]) -> float:
+    return sum(weights.get(key, 0.0) for key in keys)
 
 
 def _values(statement: Statement) -> list[frozenset[str]]:
@@ -181,7 +170,7 @@ def _in_another_column(
         return False
     mine, theirs = [], []
     for column, cell, numbers in zip(row.columns[1:], row.cells[1:], _values(row), strict=True):
-        worth = sum(weights.get(name, 0.0) for name in {word.key for word in tokens(column)})
+        worth = _worth({word.key for word in tokens(column)}, weights)
         if keys <= numbers:
             mine.append(worth)
         elif (numbers or not cell.text.strip(_DASHES)) and not any(given <= numbers for given in said):

@@ -1,4 +1,4 @@
-"""Score how well the words of a passage support a sentence; find the words that do, and numbers that clash.
+"""Score how well the words of a passage support a sentence, and find the words that do.
 
 Every content word of the sentence looks for itself in the evidence. A match counts as much as the evidence around it
 speaks of the sentence's other words, so that chance matches far apart carry little (a directed, position-aware
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.clashes import CLASH_FACTORS, find_clash, is_negation
+from chains.citations.clashes import CLASH_FACTORS, Comparison, Matrix, is_negation
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence
 from chains.ports import WordSimilarity
 from chains.state import Passage
@@ -24,8 +24,6 @@ from chains.text.letters import letters
 from chains.text.sentences import MARKER
 from chains.text.statements import Statement
 from chains.text.tokens import Token, fold, tokens
-
-Matrix = NDArray[np.float32]
 
 # `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6
@@ -94,9 +92,8 @@ def support(
     rarity = np.sqrt(np.log((len(evidence.statements) + 2) / (seen + 0.5)))
     carried = np.array([word.weight for word in words]) * rarity
     weights = np.where(repeated & ~strengths.any(axis=0), _ASKED * carried, carried).astype(np.float32)
-    aligned = min(1.0, _align(strengths, weights))
-    score = losing(aligned, *missing(words, strengths, evidence, repeated.tolist()))
-    clash = find_clash(sentence, everything, evidence, words, strengths, question=tokens(asked.text))
+    score = _losing(_align(strengths, weights), words, strengths.max(axis=0).tolist(), evidence, asked)
+    clash = Comparison(sentence, everything, evidence, strengths == 1.0, tokens(asked.text)).clash()
     start, end = _quote(strengths, weights, evidence)
     score = round(score * CLASH_FACTORS[clash], 4)
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
@@ -115,15 +112,12 @@ def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
         if start >= 0 and not inside_a_word:
             return start, end
     said = {letters(whole) for whole in wholes}
-    places = ((one.start, one.end) for one in evidence.statements if any(_restates(some, one) for some in said))
-    return next(places, None)
-
-
-def _restates(said: str, one: Statement) -> bool:
-    """Return whether letters are those of a row, or of an item with what announces it: "Not taken: cheques"."""
-    if one.cells:
-        return one.letters == said
-    return one.kind == "item" and said.endswith(one.letters) and letters(one.above) + one.letters == said
+    for one in evidence.statements:
+        # An item may be said with what announces it: "Not taken: cheques".
+        forms = [one.letters] if one.cells else [letters(one.above) + one.letters] if one.kind == "item" else []
+        if not said.isdisjoint(forms):
+            return one.start, one.end
+    return None
 
 
 def _read_cell(words: Sequence[Token], evidence: Evidence) -> tuple[Statement, bool] | None:
@@ -144,36 +138,25 @@ def _content(words: Sequence[Token]) -> set[str]:
     return {word.key for word in words if word.weight >= CONTENT}
 
 
-def ceiling(words: Sequence[Token], evidence: Evidence) -> float:
-    """Return the weighted share of content words found anywhere: `support` without similarity cannot much exceed it."""
-    total = sum([word.weight for word in words])
-    return sum([word.weight for word in words if word.key in evidence.occurrences]) / total if total else 0.0
-
-
 def match(words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None) -> Matrix:
-    """Return how strongly each statement of the evidence holds each word, shape (statements, words)."""
+    """Return how strongly each statement of the evidence holds each word, shape (statements, words).
+
+    With a similarity that is the cosine of a word with the nearest of the statement; a number is never nearly right.
+    """
     strengths = np.zeros((len(evidence.statements), len(words)), dtype=np.float32)
-    if similarity is not None:
-        _match_softly(strengths, words, evidence, similarity)
+    columns = [column for column, word in enumerate(words) if word.kind != "number"]
+    if similarity is not None and columns:
+        terms = {fold(word.text): word.key for span in evidence.statements for word in span.tokens if word.weight > 0}
+        cosines = similarity([fold(words[column].text) for column in columns], list(terms)) if terms else strengths[:0]
+        floors = np.array([NAME_FLOOR if words[column].kind == "name" else SOFT_FLOOR for column in columns])
+        for key, near in zip(terms.values(), np.where(cosines > floors[:, None], cosines, 0.0).T, strict=True):
+            if near.any():
+                for place in evidence.occurrences[key]:
+                    strengths[place, columns] = np.maximum(strengths[place, columns], near)
     for column, word in enumerate(words):
         if places := evidence.occurrences.get(word.key):
             strengths[list(places), column] = 1.0
     return strengths
-
-
-def _match_softly(strengths: Matrix, words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity) -> None:
-    """Fill in the cosine of each word with the nearest word of each statement; a number is never nearly right."""
-    columns = [column for column, word in enumerate(words) if word.kind != "number"]
-    terms = {fold(word.text): word.key for span in evidence.statements for word in span.tokens if word.weight > 0}
-    if not columns or not terms:
-        return
-    cosines = similarity([fold(words[column].text) for column in columns], list(terms))
-    floors = np.array([NAME_FLOOR if words[column].kind == "name" else SOFT_FLOOR for column in columns])
-    cosines = np.where(cosines > floors[:, None], cosines, 0.0)
-    keys = list(terms.values())
-    for number in np.flatnonzero(cosines.any(axis=0)).tolist():
-        for place in evidence.occurrences[keys[number]]:
-            strengths[place, columns] = np.maximum(strengths[place, columns], cosines[:, number])
 
 
 def _align(strengths: Matrix, weights: NDArray[np.float32]) -> float:
@@ -199,25 +182,11 @@ def spread(strengths: Matrix) -> Matrix:
     return felt
 
 
-def missing(
-    words: Sequence[Token], strengths: Matrix, evidence: Evidence, repeated: Sequence[bool] = ()
-) -> tuple[float, float]:
-    """Return how many of a sentence's numbers and names are neither in the evidence nor in its heading.
-
-    A name that is nearly there counts in part. Only numbers in figures count: those in words rank or sum up ("First,
-    ...", "two ways"). Words that are `repeated` from the question do not count.
-    """
-    lacking = {"number": 0.0, "name": 0.0}
-    known = repeated or [False] * len(words)
-    for word, strength, is_known in zip(words, strengths.max(axis=0).tolist(), known, strict=True):
-        exact = word.kind == "name" or word.text[0].isdecimal()
-        if exact and not is_known and word.key not in evidence.heading:
-            lacking[word.kind] += 1 - strength
-    return lacking["number"], lacking["name"]
-
-
-def losing(aligned: float, numbers: float, names: float) -> float:
+def _losing(aligned: float, words: Sequence[Token], found: Sequence[float], evidence: Evidence, asked: Asked) -> float:
     """Return the support of a sentence, from its share of words found and the numbers and names that are missing.
+
+    Missing is what neither the evidence nor its heading holds and the question does not say; a name that is nearly
+    there counts in part. Only numbers in figures count: those in words rank or sum up ("First, ...", "two ways").
 
     A sentence is supported where all of it is: one number or name that the passage lacks makes it doubtful, however
     many of its other words are there. Where few are, it says nothing more:
@@ -227,7 +196,13 @@ def losing(aligned: float, numbers: float, names: float) -> float:
 
     Support never falls while more words are found, and is the share itself where nothing is missing.
     """
-    loss = 1 - float((1 + numbers) ** -NUMBERS_LOSE * (1 + names) ** -NAMES_LOSE)
+    lacking = {"number": 0.0, "name": 0.0}
+    for word, strength in zip(words, found, strict=True):
+        exact = word.kind == "name" or word.text[0].isdecimal()
+        if exact and word.key not in asked.repeatable and word.key not in evidence.heading:
+            lacking[word.kind] += 1 - strength
+    loss = 1 - float((1 + lacking["number"]) ** -NUMBERS_LOSE * (1 + lacking["name"]) ** -NAMES_LOSE)
+    aligned = min(1.0, aligned)
     return aligned - min(MOST_LOST, loss) * max(0.0, aligned - HALF) / HALF
 
 

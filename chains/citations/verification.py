@@ -15,7 +15,7 @@ from typing import Final
 from chains.citations.cited_sentences import Sentence, without
 from chains.citations.clashes import figures_of, is_negation
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence, evidence_of
-from chains.citations.support import LEAST_SUPPORT, NONE, Support, ceiling, match, support
+from chains.citations.support import LEAST_SUPPORT, NONE, Support, match, support
 from chains.ports import WordSimilarity
 from chains.state import Citation, Passage
 from chains.text.tokens import Token, tokens
@@ -40,13 +40,13 @@ _PHRASES = re.compile(
     rf"|^\W*(?:there is |i have |we have )?(?:no|not enough) (?:\w+ ){{0,2}}?{_NEWS}\b",
     re.IGNORECASE,
 )
-_ASKED_FOR = re.compile(r"\W*I don't have specific information about that in the (?:\w+ )?documents", re.IGNORECASE)
+_ASKED_FOR = re.compile(r"\W*I don['’]t have specific information about that in the (?:\w+ )?documents", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
 
 def opens_with_decline(answer: str, sentence: str = "") -> bool:
     """Return whether the answer opens with the packaged prompt's sentence or this one, whatever stands behind it."""
-    return bool(sentence and answer.startswith(sentence)) or _ASKED_FOR.match(answer.replace("’", "'")) is not None
+    return bool(sentence and answer.startswith(sentence)) or _ASKED_FOR.match(answer) is not None
 
 
 def says_nothing_found(sentence: str) -> bool:
@@ -130,12 +130,16 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         return replace(best, score=ECHO * best.score)
     words = [word for word in everything if word.weight > 0]
     held = evidence.occurrences.keys() | evidence.heading
+    names = {other.key for statement in evidence.statements for other in statement.tokens if other.kind == "name"}
+    # "SG" is short for Singapore.
+    short = {word.key for word in words if word.text.isupper() and len(word.text) == len("SG")}
+    held |= {key for key in short for name in names if name[0] == key[0] and key[1] in name[1:]}
     quotes_all = best.score >= 1 and any(one.words.strip(" .") == best.quote.strip(" .") for one in evidence.statements)
     is_short = bool(asked.words) and len(words) < FEWEST_WORDS and not quotes_all
     # The passage may speak of another country or carrier than the question, and the statement hide it.
     theirs, ours = asked.rivals.get(str(passage["metadata"].get("title")), (None, None))
     if (
-        any(word.key in asked.names and word.key not in held and not _abbreviates(word, evidence) for word in words)
+        any(word.key in asked.names and word.key not in held for word in words)
         or (theirs is not None and ours not in held and all(word.key != theirs for word in words))
         or _gives_a_figure_to_another_subject(sentence, words, evidence, similarity, asked)
         or (is_short and held.isdisjoint(asked.keys))
@@ -146,14 +150,6 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         together = max(support(f"{one} {sentence}", evidence, similarity=similarity).score for one in questions)
         return replace(best, score=min(best.score, together / NEAR_THE_QUESTION))
     return best
-
-
-def _abbreviates(word: Token, evidence: Evidence) -> bool:
-    """Return whether two capital letters are short for a name of the passage: SG for Singapore."""
-    if len(word.text) != len("SG") or not word.text.isupper():
-        return False
-    names = {other.key for statement in evidence.statements for other in statement.tokens if other.kind == "name"}
-    return any(name[0] == word.key[0] and word.key[1] in name[1:] for name in names)
 
 
 _LIMITS: Final = re.compile(
@@ -237,15 +233,14 @@ def attribute(
     A number alone, such as a table's cell, is read as an answer only where it is the whole answer: any passage with a
     date or a list holds a 1.
     """
-    evidence = [evidence_of(passage) for passage in shown]
     for sentence in sentences:
         words = [word for word in tokens(sentence.words) if word.weight > 0 and word.key not in asked.repeatable]
         if len(sentences) > 1 and all(word.kind == "number" for word in words):
             continue
-        ceilings = [ceiling(words, passage) for passage in evidence]
-        likely = [rank for rank in range(len(shown)) if ceilings[rank] >= LEAST_SUPPORT]
-        for rank in sorted(likely, key=lambda rank: -ceilings[rank])[:COMPARED_AGAIN]:
-            verified = verify([sentence.words], [shown[rank]], None, asked)
-            if verified.supported:
-                yield sentence, verified
-                break
+        total = sum(word.weight for word in words)
+        shares = [sum(one.weight for one in words if one.key in evidence_of(some).occurrences) for some in shown]
+        likely = sorted(range(len(shown)), key=lambda rank: -shares[rank])[:COMPARED_AGAIN]
+        likely = [rank for rank in likely if total and shares[rank] >= LEAST_SUPPORT * total]
+        verified = verify([sentence.words], [shown[rank] for rank in likely], None, asked)
+        if verified.supported:
+            yield sentence, verified
