@@ -145,9 +145,10 @@ def match(words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity
     """
     strengths = np.zeros((len(evidence.statements), len(words)), dtype=np.float32)
     columns = [column for column, word in enumerate(words) if word.kind != "number"]
-    if similarity is not None and columns:
-        terms = {fold(word.text): word.key for span in evidence.statements for word in span.tokens if word.weight > 0}
-        cosines = similarity([fold(words[column].text) for column in columns], list(terms)) if terms else strengths[:0]
+    spans = evidence.statements if similarity is not None and columns else ()
+    terms = {fold(word.text): word.key for span in spans for word in span.tokens if word.weight > 0}
+    if similarity is not None and terms:
+        cosines = similarity([fold(words[column].text) for column in columns], list(terms))
         floors = np.array([NAME_FLOOR if words[column].kind == "name" else SOFT_FLOOR for column in columns])
         for key, near in zip(terms.values(), np.where(cosines > floors[:, None], cosines, 0.0).T, strict=True):
             if near.any():
