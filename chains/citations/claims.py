@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 from chains.citations.cited_sentences import LONGEST_SENTENCE
 from chains.citations.clashes import denied
 from chains.citations.markers import inside
+from chains.citations.numbering import source_key
 from chains.documents.versions import edition_of, series_of
+from chains.state import Passage
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentences
 from chains.text.statements import Statement, read_statements
@@ -141,6 +143,12 @@ class Claim:
     between: frozenset[str] = frozenset()
     path: tuple[str, ...] = ()
 
+    def is_repeated_in(self, said: Collection[str]) -> bool:
+        """Return whether the words of a text repeat what the claim gives."""
+        if not isinstance(self.value, Quantity):
+            return not self.value.isdisjoint(said)
+        return any(word.kind == "number" and word.key in said for word in tokens(self.written))
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimReader:
@@ -169,6 +177,13 @@ class ClaimReader:
                     yield from self._in_sentence(sentence, claim, above)
             elif statement.kind == "sentence":
                 yield from self._in_sentence(statement.words, claim, above)
+
+    def claims_of(self, passage: Passage) -> list[Claim]:
+        metadata = passage["metadata"]
+        title, place = str(metadata.get("title") or ""), str(metadata.get("jurisdiction") or "")
+        about = self.about(source_key(passage)[0], title, place)
+        path = [str(metadata["section"])] if metadata.get("section") else []
+        return list(self.claims(passage["content"], about, path, str(metadata.get("table_head") or "")))
 
     def _in_row(self, row: Statement, claim: Claim, headings: Sequence[str]) -> Iterator[Claim]:
         cells, columns = row.cells, row.columns

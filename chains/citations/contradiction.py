@@ -4,7 +4,7 @@ Two claims contradict each other that have one subject, one measure and one cond
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, partial
 from itertools import chain
 from typing import Final
@@ -38,20 +38,15 @@ def contradict(one: Claim, other: Claim, asked: Collection[str] = frozenset()) -
         mine, theirs = ([series_of(heading) for heading in claim.path] for claim in (one, other))
         is_same = one.conditions == other.conditions and one.said == other.said and mine == theirs
         return is_same and bool(one.words)
-    bounds = {claim.value.bound for claim in (one, other) if isinstance(claim.value, Quantity)}
-    both_answer = bool(asked) and len(bounds) <= 1 and _answers(one, asked) and _answers(other, asked)
-    if one.conditions != other.conditions and not (
-        both_answer and (one.conditions < other.conditions or other.conditions < one.conditions)
-    ):
-        return False
     is_listed = one.about.document == other.about.document and one.group == other.group != ""
     if is_listed and (one.beside != other.beside or not one.is_row):
         return False  # Two items of one list, or two rows of one table, speak of two things.
-    return (
-        _same_subject(one, other, asked, both_answer)
-        and not _about_others(one, other)
-        and not _under_others(one, other, both_answer)
-    )
+    pair = _Pair(one, other, asked)
+    if one.conditions != other.conditions and not (
+        pair.both_answer and (one.conditions < other.conditions or other.conditions < one.conditions)
+    ):
+        return False
+    return pair.has_one_subject() and not pair.is_about_two() and not pair.is_under_two()
 
 
 def _values_differ(one: Claim, other: Claim) -> bool:
@@ -69,39 +64,71 @@ def _values_differ(one: Claim, other: Claim) -> bool:
     return bool(mine and theirs) and mine.isdisjoint(other.also) and theirs.isdisjoint(one.also)
 
 
-def _same_subject(one: Claim, other: Claim, asked: Collection[str], both_answer: bool) -> bool:
-    """Return whether each claim says all words of the other's subject, or its headings or its title do."""
-    shared, names = one.words & other.words, _shared_names(one, other)
-    if shared <= OF_DOCUMENTS and one.about.document != other.about.document:
-        return False
-    topics = [claim.words | claim.heading | claim.about.title for claim in (one, other)]
-    in_common = (topics[0] & topics[1]) - GENERIC
-    related = len(shared) >= FEWEST_SHARED or (shared and (len(in_common) > FEWEST_SHARED or names >= FEWEST_SHARED))
-    if not related and not (shared and (both_answer or _is_repeated(one, other))):
-        return False
-    needed = [one.words, other.words]
-    if one.is_row and other.is_row:  # Not the words of a column that the other's table does not have.
-        needed = [a.words - a.between if "|" not in b.beside else a.words for a, b in ((one, other), (other, one))]
-    mine, theirs = _unsaid(needed[0], other, asked), _unsaid(needed[1], one, asked)
-    if not (mine or theirs):
-        return True
-    longer = one if mine else other
-    is_name = names > 0 and not isinstance(one.value, Quantity)
-    may_say_more = (
-        is_name
-        or (both_answer and all(_is_said(word, longer.also) for word in frozenset(asked) - GENERIC))
-        or (len(shared) >= ALIKE and not (one.is_row or other.is_row))
-    )
-    return bool(may_say_more and not (mine and theirs) and (is_name or len({*mine, *theirs}) <= MOST_MORE))
+class _Pair:
+    """Two claims, compared once: the words and the number of names that they share, and how much they say alike."""
 
+    def __init__(self, one: Claim, other: Claim, asked: Collection[str]) -> None:
+        self.one, self.other = one, other
+        self.asked = frozenset(asked)
+        self.shared = one.words & other.words
+        mine = {name for name in one.names if _is_said(name, other.also)}
+        self.names = len(mine | {name for name in other.names if _is_said(name, one.also)})
+        self.are_figures = isinstance(one.value, Quantity)
+        self.is_specific = one.words == other.words and len(one.words) >= SPECIFIC
+        self.is_repeated = one.said == other.said and len(one.said) >= REPEATED
+        bounds = {claim.value.bound for claim in (one, other) if isinstance(claim.value, Quantity)}
+        # Each speaks of all that was asked, and gives a value with a word of the question.
+        about = self.asked - GENERIC
+        self.both_answer = len(bounds) <= 1 and all(
+            about & claim.words and not _unsaid(about, claim, self.asked) for claim in (one, other)
+        )
 
-def _is_repeated(one: Claim, other: Claim) -> bool:
-    return one.said == other.said and len(one.said) >= REPEATED
+    def has_one_subject(self) -> bool:
+        """Return whether each claim says all words of the other's subject, or its headings or its title do."""
+        one, other, shared = self.one, self.other, self.shared
+        if not shared or (shared <= OF_DOCUMENTS and one.about.document != other.about.document):
+            return False
+        topics = [claim.words | claim.heading | claim.about.title for claim in (one, other)]
+        in_common = (topics[0] & topics[1]) - GENERIC
+        related = len(shared) >= FEWEST_SHARED or len(in_common) > FEWEST_SHARED or self.names >= FEWEST_SHARED
+        if not (related or self.both_answer or self.is_repeated):
+            return False
+        needed = [one.words, other.words]
+        if one.is_row and other.is_row:  # Not the words of a column that the other's table does not have.
+            needed = [a.words - a.between if "|" not in b.beside else a.words for a, b in ((one, other), (other, one))]
+        mine, theirs = _unsaid(needed[0], other, self.asked), _unsaid(needed[1], one, self.asked)
+        if not (mine and theirs) and (mine or theirs):
+            longer = one if mine else other
+            is_name = self.names > 0 and not self.are_figures
+            is_asked = self.both_answer and all(_is_said(word, longer.also) for word in self.asked - GENERIC)
+            is_alike = len(shared) >= ALIKE and not (one.is_row or other.is_row)
+            return is_name or ((is_asked or is_alike) and len({*mine, *theirs}) <= MOST_MORE)
+        return not mine
 
+    def is_about_two(self) -> bool:
+        """Return whether the documents are about two countries, two carriers, two products."""
+        one, other = self.one.about, self.other.about
+        mine, theirs = _unsaid(one.names, self.other), _unsaid(other.names, self.one)
+        if len({one.place, other.place} - {""}) > 1 and (mine or theirs or not one.names | other.names):
+            return True
+        are_parallel = not (one.title & other.title) <= IN_NO_TITLE
+        return bool(mine and theirs) and (are_parallel or not self.is_specific)
 
-def _shared_names(one: Claim, other: Claim) -> int:
-    mine = {name for name in one.names if _is_said(name, other.also)}
-    return len(mine | {name for name in other.names if _is_said(name, one.also)})
+    def is_under_two(self) -> bool:
+        """Return whether the headings name two things, such as "Sea freight" and "Air freight"."""
+        one, other = self.one, self.other
+        if self.is_specific:
+            return False
+        in_one = one.about.document == other.about.document
+        if in_one and one.path != other.path and one.path[-1:] == other.path[-1:]:
+            return True
+        mine, theirs = _unsaid(one.heading, other), _unsaid(other.heading, one)
+        # A claim that repeats no word of its heading is not understood without it.
+        needed = [bool(mine) and not one.heading & one.words, bool(theirs) and not other.heading & other.words]
+        if mine and theirs and (one.heading & other.heading or all(needed)):
+            return True
+        is_known = self.both_answer or self.is_repeated or len(self.shared) >= SPECIFIC
+        return any(needed) and not is_known and self.names <= (1 if self.are_figures else 0)
 
 
 def _unsaid(words: Collection[str], other: Claim, asked: Collection[str] = frozenset()) -> list[str]:
@@ -110,50 +137,10 @@ def _unsaid(words: Collection[str], other: Claim, asked: Collection[str] = froze
     return [word for word in words if not _is_said(word, said)]
 
 
-def _answers(claim: Claim, asked: Collection[str]) -> bool:
-    """Return whether a claim speaks of all that was asked, and gives it a value with a word of the question."""
-    about = frozenset(asked) - GENERIC
-    return bool(about & claim.words) and not _unsaid(about, claim, asked)
-
-
 def _is_said(word: str, said: Collection[str]) -> bool:
     """Return whether a word is among others, or one of the same root: "Malaysian" for "Malaysia"."""
-    if word in said:
-        return True
     root = word[: max(SHORTEST_ROOT, len(word) - 3)]
-    return len(word) > SHORTEST_ROOT and any(theirs.startswith(root) for theirs in said)
-
-
-def _about_others(one: Claim, other: Claim) -> bool:
-    """Return whether the documents are about two countries, two carriers, two products."""
-    mine, theirs = _unsaid(one.about.names, other), _unsaid(other.about.names, one)
-    places = {one.about.place, other.about.place} - {""}
-    if len(places) > 1 and (mine or theirs or not one.about.names | other.about.names):
-        return True
-    is_alike = one.words == other.words and len(one.words) >= SPECIFIC
-    are_parallel = not (one.about.title & other.about.title) <= IN_NO_TITLE
-    return bool(mine and theirs) and (are_parallel or not is_alike)
-
-
-def _under_others(one: Claim, other: Claim, both_answer: bool) -> bool:
-    """Return whether the headings name two things, such as "Sea freight" and "Air freight"."""
-    if one.words == other.words and len(one.words) >= SPECIFIC:
-        return False
-    in_one = one.about.document == other.about.document
-    if in_one and one.path != other.path and one.path[-1:] == other.path[-1:]:
-        return True
-    mine, theirs = _unsaid(one.heading, other), _unsaid(other.heading, one)
-    # A claim that repeats no word of its heading is not understood without it.
-    needed = [bool(mine) and not one.heading & one.words, bool(theirs) and not other.heading & other.words]
-    if mine and theirs and (one.heading & other.heading or all(needed)):
-        return True
-    if not any(needed) or both_answer or _is_repeated(one, other):
-        return False
-    shared, names = one.words & other.words, _shared_names(one, other)
-    if (names and not isinstance(one.value, Quantity)) or len(shared) >= SPECIFIC or names > 1:
-        return False
-    alike = one.words == other.words or one.is_row or other.is_row
-    return not (len(shared) >= SPECIFIC - 1 and (alike or names > 0))
+    return word in said or (len(word) > SHORTEST_ROOT and any(theirs.startswith(root) for theirs in said))
 
 
 LONGEST_TITLE = 80
@@ -176,11 +163,17 @@ def find_disagreements(
     said = {word.key for word in tokens(answer)}
     words = tokens(_HOW.sub(" ", question))  # Without what is measured: "how long".
     asked = frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
-    claims = [cache(partial(_claims, passage, reader)) for passage in shown]  # Each is read once, if at all.
+    claims = [cache(partial(reader.claims_of, passage)) for passage in shown]  # Each is read once, if at all.
     pairs: dict[bool, Disagreement] = {}
-    for place, start, end in _cited(citations, shown):
+    for citation in (one for one in citations if one["matched"] and one["quote"]):
+        quoted = [place for place, one in enumerate(shown) if one["metadata"].get("doc_id") == citation["doc_id"]]
+        place = next((place for place in quoted if citation["quote"] in shown[place]["content"]), None)
+        if place is None:
+            continue
         passage = shown[place]
-        mine = [one for one in claims[place]() if start <= one.start < end and _is_repeated_in(said, one)]
+        start = passage["content"].find(citation["quote"])
+        end = start + len(citation["quote"])
+        mine = [one for one in claims[place]() if start <= one.start < end and one.is_repeated_in(said)]
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
         for rank, other in enumerate(shown) if subjects else ():
             is_same = source_key(other)[0] == source_key(passage)[0]
@@ -192,31 +185,6 @@ def find_disagreements(
                     pairs[in_force] = _with_title(one, passage), _with_title(rival, other)
                     break
     return pairs.get(True), pairs.get(False)
-
-
-def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[int, int, int]]:
-    """Yield the place of the passage that a citation quotes, and where in it the quote begins and ends."""
-    for citation in citations:
-        for place, passage in enumerate(shown) if citation["matched"] and citation["quote"] else ():
-            start = passage["content"].find(citation["quote"])
-            if start >= 0 and passage["metadata"].get("doc_id") == citation["doc_id"]:
-                yield place, start, start + len(citation["quote"])
-                break
-
-
-def _claims(passage: Passage, reader: ClaimReader) -> list[Claim]:
-    metadata = passage["metadata"]
-    title, place = str(metadata.get("title") or ""), str(metadata.get("jurisdiction") or "")
-    about = reader.about(str(source_key(passage)[0]), title, place)
-    path = [str(metadata["section"])] if metadata.get("section") else []
-    return list(reader.claims(passage["content"], about, path, str(metadata.get("table_head") or "")))
-
-
-def _is_repeated_in(said: set[str], claim: Claim) -> bool:
-    """Return whether the words of an answer repeat what the claim gives."""
-    if not isinstance(claim.value, Quantity):
-        return bool(claim.value & said)
-    return any(word.kind == "number" and word.key in said for word in tokens(claim.written))
 
 
 def _with_title(claim: Claim, passage: Passage) -> str:
