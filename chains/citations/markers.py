@@ -25,7 +25,6 @@ _GROUP_BEFORE = re.compile(rf"[\[【［〔]{_GROUP.pattern}[\]】］〕]\Z", re.
 _ITEM = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D{0,12}?(\d+))?", re.IGNORECASE)
 _INNER = re.compile(r"[\w\s,;&#–-]*")
 _SPECIAL = re.compile(r"[\[【［〔`~\\\n]")
-_CLOSING = {"[": "]", "【": "】", "［": "］", "〔": "〕"}
 _RUN = re.compile(r"`+|~+")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _DESTINATION = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
@@ -36,6 +35,11 @@ _ADDRESS_BEGUN = re.compile(r":[ \t]*(?:<|h(?:t(?:t(?:p(?:s?(?::/{0,2})?)?)?)?)?
 _CODE_NAME = re.compile(
     r"(?:^|\W)(?:\w*_\w*|\w*\d|\w*[a-z][A-Z]\w*|arr(?:ay)?|list|items?|data|args|argv|matrix|rows?|xs?|i)$"
 )
+
+OPENING = {"]": "[", "】": "【", "］": "［", "〕": "〔", r"\]": r"\["}
+"""The brackets that may hold a citation: the opening one of each closing one."""
+
+OPENING_BRACKETS = frozenset(OPENING.values())
 
 Range = tuple[int, int]
 Part = str | tuple[int, ...]
@@ -73,12 +77,11 @@ class NumberScanner:
         special = _SPECIAL.search(self._held, self._at)
         if special is None or special.start() > self._at:
             return self._text(special.start() if special else len(self._held))
-        head = special.group()
-        if head in _CLOSING or head in "`~":
-            return self._bracket(final) if head in _CLOSING else self._ticks(final)
-        following = self._held[self._at + 1 : self._at + 2]
-        if head == "\\" and following == "[":
-            return self._escaped_bracket(final)
+        head, following = special.group(), self._held[self._at + 1 : self._at + 2]
+        if head in "`~":
+            return self._ticks(final)
+        if head in OPENING_BRACKETS or (head == "\\" and following == "["):
+            return self._bracket(final)
         if head == "\n" or following == "\n" or (final and not following):
             return self._text(self._at + 1)
         return bool(following) and self._text(self._at + 2)  # A backslash goes with what it escapes.
@@ -86,6 +89,10 @@ class NumberScanner:
     def _text(self, end: int) -> bool:
         self._parts.append(self._held[self._at : end])
         return self._advance(end)
+
+    def _code(self, end: int) -> bool:
+        self.code.append((self._at, end))
+        return self._text(end)
 
     def _advance(self, end: int) -> bool:
         self._recent = (self._recent + self._held[max(self._at, end - RECENT) : end])[-RECENT:]
@@ -96,79 +103,64 @@ class NumberScanner:
         return not self._recent.rpartition("\n")[2].strip()
 
     def _ticks(self, final: bool) -> bool:
+        """Pass a code span on whole (CommonMark 6.1), or the line that opens a block; other ticks are text."""
         run = _RUN.match(self._held, self._at)
         end = run.end() if run else self._at + 1
         if end == len(self._held) and not final:
             return False
-        if end - self._at >= SHORTEST_FENCE and self._at_line_start():
-            line_end = self._held.find("\n", end)
-            if line_end < 0 and not final:
+        ticks = self._held[self._at : end]
+        if len(ticks) >= SHORTEST_FENCE and self._at_line_start():
+            line_end = self._held.find("\n", end) + 1
+            if not line_end and not final:
                 return False
-            line_end = len(self._held) if line_end < 0 else line_end + 1
+            line_end = line_end or len(self._held)
             if "`" not in self._held[end:line_end]:
-                self._fence = self._held[self._at : end]
-                self.code.append((self._at, line_end))
-                return self._text(line_end)
-        return self._code_span(end, final) if self._held[self._at] == "`" else self._text(end)
-
-    def _code_span(self, end: int, final: bool) -> bool:
-        """Pass a code span on whole (CommonMark 6.1); ticks that nothing closes are text."""
+                self._fence = ticks
+                return self._code(line_end)
+        if ticks[0] == "~":
+            return self._text(end)
         window = self._at + LONGEST_CODE_SPAN
         paragraph = _PARAGRAPH_END.search(self._held, end, window)
         limit = paragraph.start() if paragraph else min(len(self._held), window)
         for closing in _RUN.finditer(self._held, end, limit):
-            settled = final or closing.end() < len(self._held)
-            if closing.group() == self._held[self._at : end] and settled:
-                self.code.append((self._at, closing.end()))
-                return self._text(closing.end())
-        waiting = paragraph is None and len(self._held) < window and not final
-        return False if waiting else self._text(end)
+            if closing.group() == ticks and (final or closing.end() < len(self._held)):
+                return self._code(closing.end())
+        return (paragraph is not None or len(self._held) >= window or final) and self._text(end)
 
     def _in_fence(self, final: bool) -> bool:
         """Pass a line of a code block on, and see whether it closes the block."""
-        line_end = self._held.find("\n", self._at)
-        ended = line_end >= 0
-        line_end = line_end + 1 if ended else len(self._held)
+        line_end = self._held.find("\n", self._at) + 1 or len(self._held)
         bare = self._held[self._at : line_end].strip()
         may_close = not bare.strip(self._fence[0])
-        if may_close and not ended and not final:
+        if may_close and not self._held.endswith("\n", self._at, line_end) and not final:
             return False
         if may_close and len(bare) >= len(self._fence) and self._at_line_start():
             self._fence = ""
-        self.code.append((self._at, line_end))
-        return self._text(line_end)
+        return self._code(line_end)
 
     def _bracket(self, final: bool) -> bool:
-        inner = _INNER.match(self._held, self._at + 1, self._at + 1 + LONGEST_GROUP)
-        end = inner.end() if inner else self._at + 1
-        if end == len(self._held) and not final:
+        r"""Read a group of numbers; `\[1\]` is one where such a source exists, any other escaped bracket is text."""
+        opening = r"\[" if self._held[self._at] == "\\" else self._held[self._at]
+        closing = next(closing for closing, opened in OPENING.items() if opened == opening)
+        start = self._at + len(opening)
+        inner = _INNER.match(self._held, start, start + LONGEST_GROUP)
+        end = inner.end() if inner else start
+        following = self._held[end : end + len(closing)]
+        if following != closing and closing.startswith(following) and not final:
             return False
-        group = self._held[self._at + 1 : end]
-        if self._held[end : end + 1] != _CLOSING[self._held[self._at]] or not _GROUP.fullmatch(group):
-            return self._text(self._at + 1)
-        plain = self._plain_until(end + 1, group, final)
-        if plain is None:
-            return False
-        if plain:
-            return self._text(plain)
-        self._parts.append(numbers_of(group))
-        return self._advance(end + 1)
-
-    def _escaped_bracket(self, final: bool) -> bool:
-        r"""Take `\[1\]` for `[1]` where such a source exists; any other escaped bracket is text."""
-        inner = _INNER.match(self._held, self._at + 2, self._at + 2 + LONGEST_GROUP)
-        end = inner.end() if inner else self._at + 2
-        following = self._held[end : end + 2]
-        if following in {"", "\\"} and not final:
-            return False
-        group = self._held[self._at + 2 : end]
-        numbers = numbers_in(group)
-        if following != "\\]" or not numbers or not all(1 <= number <= self.sources for number in numbers):
-            return self._text(self._at + 2)
+        numbers = numbers_in(self._held[start:end])
+        is_known = all(1 <= number <= self.sources for number in numbers)
+        if following != closing or not numbers or (len(opening) > 1 and not is_known):
+            return self._text(start)
+        end += len(closing)
+        if len(opening) == 1:
+            plain = self._plain_until(end, self._held[start : end - 1].strip(), is_known, final)
+            if plain != 0:
+                return plain is not None and self._text(plain)
         self._parts.append(numbers)
-        return self._advance(end + 2)
+        return self._advance(end)
 
-    def _plain_until(self, end: int, group: str, final: bool) -> int | None:
+    def _plain_until(self, end: int, label: str, is_known: bool, final: bool) -> int | None:
         """Return the end of a link, a definition or an index, 0 for a citation, None where that is still open."""
         following = self._held[end : end + 1]
         if not following and not final:
@@ -177,15 +169,14 @@ class NumberScanner:
         if following == "(" and (link := _LINK.match(self._held, end, limit)):
             return link.end()
         defines = following == ":" and self._at_line_start()
-        if defines and (group.strip() in self.links or _ADDRESS.match(self._held, end)):
+        if defines and (label in self.links or _ADDRESS.match(self._held, end)):
             return end
-        if group.strip() in self.links and self._recent.endswith("]") and not _GROUP_BEFORE.search(self._recent):
+        if label in self.links and self._recent.endswith("]") and not _GROUP_BEFORE.search(self._recent):
             return end  # [Customs][1]
         if not final and (defines or following == "("):
             begun = _ADDRESS_BEGUN if defines else _LINK_BEGUN
             if len(self._held) < limit and begun.fullmatch(self._held, end):
                 return None
-        is_known = all(1 <= number <= self.sources for number in numbers_of(group))
         is_behind_word = self._recent[-1].isalnum() or self._recent[-1] == "_"
         is_index = is_behind_word and (not is_known or _CODE_NAME.search(self._recent))  # `arr[0]`, not `customs[1]`.
         return end if is_index else 0
@@ -221,10 +212,6 @@ def numbers_of(group: str) -> tuple[int, ...]:
 
 LONGEST_MARKER = 400
 
-OPENING = {"]": "[", "】": "【", "］": "［", "〕": "〔", r"\]": r"\["}
-"""The brackets that may hold a citation: the opening one of each closing one."""
-
-OPENING_BRACKETS = frozenset(OPENING.values())
 BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】［］〔〕]|\n[ \t]*\n")
 _BLANK = re.compile(r"\s")
 _DEFINITION = re.compile(
