@@ -61,6 +61,7 @@ class Vectors:
         self._in_postgres = database.dialect == "postgresql"
         self.serves = False
         self._matrix: tuple[str, _Matrix] | None = None
+        self._counted: tuple[str, int] | None = None  # A version, and the number of its passages.
         self._few: dict[tuple[Any, ...], bool] = {}
         self._filling = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -74,7 +75,7 @@ class Vectors:
     def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         if self._in_postgres:
             return self._by_pgvector(version, vector, limit, where)
-        if (follower := self._following()) is not None:
+        if (follower := self._following(version)) is not None:
             try:
                 hits = follower.nearest(version, vector, limit, where)
             except Exception as error:  # Whatever it raises, down to what comes from Rust.
@@ -106,7 +107,7 @@ class Vectors:
         """Return in words what searches this version, for `doctor` and readiness."""
         if self._in_postgres:
             return "pgvector"
-        if (follower := self._following()) is None:
+        if (follower := self._following(version)) is None:
             return "exact search"
         try:
             if follower.nearest(version, [1.0] + [0.0] * (dimensions - 1), 1, {}) is not None:
@@ -123,23 +124,28 @@ class Vectors:
         if (follower := self.__dict__.get("follower")) is not None:
             follower.close()
 
-    def _following(self) -> VectorIndex | None:
-        many = self.serves or self._database.value("SELECT count(*) FROM passages") > FEW
-        return self.follower if many else None
+    def _following(self, version: str) -> VectorIndex | None:
+        if self.serves:
+            return self.follower
+        counted = self._counted
+        if counted is None or counted[0] != version:
+            self._counted = counted = version, self._database.value("SELECT count(*) FROM passages")
+        return self.follower if counted[1] > FEW else None
 
     def _fill_beside(self, version: str) -> None:
         """Fill the follower in a thread, once for each version."""
+
+        def fill() -> None:
+            try:
+                self.fill(version)
+            except Exception as error:  # Questions are answered without it.
+                self._warn(version, error)
+
         with self._filling:
             if (self._failed and self._failed[0] == version) or (self._thread and self._thread.is_alive()):
                 return
-            self._thread = threading.Thread(target=self._try_to_fill, args=[version], name="fill", daemon=True)
+            self._thread = threading.Thread(target=fill, name="fill", daemon=True)
             self._thread.start()
-
-    def _try_to_fill(self, version: str) -> None:
-        try:
-            self.fill(version)
-        except Exception as error:  # Questions are answered without it.
-            self._warn(version, error)
 
     def _warn(self, version: str, error: Exception) -> None:
         if self._failed is None or self._failed[0] != version:
@@ -255,8 +261,8 @@ class _Matrix:
         )
         lengths = np.linalg.norm(self._vectors, axis=1)
         self._lengths = np.where(lengths == 0, 1, lengths)
-        self._values = {name: [row[place] for row in rows] for place, name in enumerate(FILTERED, start=2)}
-        self._masks: dict[tuple[str, str], NDArray[np.bool_]] = {}
+        columns = ((name, [row[place] for row in rows]) for place, name in enumerate(FILTERED, start=2))
+        self._values = {name: np.array(column, dtype=object) for name, column in columns}
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         if not self._ids:
@@ -264,17 +270,10 @@ class _Matrix:
         asked = np.asarray(vector, dtype=np.float32)
         scores = np.clip(self._vectors @ asked / (self._lengths * (np.linalg.norm(asked) or 1)), 0.0, 1.0)
         for name, value in where.items():
-            scores = np.where(self._mask(name, value), scores, -1)
+            scores = np.where(self._values[name] == value, scores, -1)
         count = min(limit, len(scores))
         # Of equal scores the first row is taken, whichever half of the numbers a partition puts it in.
         least = np.partition(scores, len(scores) - count)[len(scores) - count] if count else 0
         near = np.flatnonzero((scores >= least) & (scores >= 0))
         best = near[np.argsort(-scores[near], kind="stable")][:count]
         return {self._ids[place]: float(scores[place]) for place in best}
-
-    def _mask(self, name: str, value: str) -> NDArray[np.bool_]:
-        if (name, value) not in self._masks:
-            if len(self._masks) > MOST_REMEMBERED:
-                self._masks.clear()
-            self._masks[name, value] = np.array([each == value for each in self._values[name]], dtype=bool)
-        return self._masks[name, value]

@@ -83,20 +83,19 @@ def _words_score(candidate: Candidate, bm25: float, near_by: Mapping[tuple[str, 
 
 def _lead_with_source(ranked: Sequence[Candidate]) -> list[Candidate]:
     """Let near-duplicates swap places so that the document that says more about the question leads."""
-    support = Counter(one.document for one in ranked)
+    documents = [one.document for one in ranked]
     words = [_words(one.place.text if one.place else "") for one in ranked]
-    result = list(ranked)
-    seen: set[int] = set()
+    support, result, seen = Counter(documents), list(ranked), set[int]()
     for first in range(min(LEADERS, len(ranked))):
-        copies = [] if first in seen else [first]
-        for other in range(first + 1, len(ranked)) if copies else ():
-            is_other = other not in seen and ranked[other].document != ranked[first].document
-            if is_other and _alike(words[first], words[other]):
-                copies.append(other)
-        seen.update(copies)
-        preferred = sorted(copies, key=lambda place: -support[ranked[place].document])
-        for place, chosen in zip(copies, preferred, strict=True):
-            result[place] = ranked[chosen]
+        if first in seen:
+            continue
+        others = (place for place in range(first + 1, len(ranked)) if documents[place] != documents[first])
+        copies = [first, *(place for place in others if place not in seen and _alike(words[first], words[place]))]
+        if len(copies) > 1:
+            seen.update(copies)
+            preferred = sorted(copies, key=lambda place: -support[documents[place]])
+            for place, chosen in zip(copies, preferred, strict=True):
+                result[place] = ranked[chosen]
     return result
 
 
