@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from app.settings import load_settings
-from app.wings.knowledge.conflicts import find_conflicts
-from app.wings.knowledge.findings import read_and_lint
+from app.wings.knowledge.findings import find_conflicts, read_and_lint
 from app.wings.knowledge.linted import Document, Finding, read_documents
 from app.wiring import sample_corpus
 from app.wiring.storage import parser

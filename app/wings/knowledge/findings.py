@@ -8,24 +8,26 @@ from datetime import UTC, date, datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.settings import Settings
-from app.wings.knowledge.conflicts import find_conflicts
-from app.wings.knowledge.linted import Document, Finding, not_in_force, place, read_documents
+from app.wings.knowledge.linted import Document, Finding, place, read_documents
 from app.wiring.index import Index
 from app.wiring.storage import parser
 from chains.around.side_steps import side_step
-from chains.documents.versions import told_apart
+from chains.citations.claims import Claim, ClaimReader
+from chains.citations.contradiction import contradict
+from chains.documents.versions import replaced, told_apart
 from chains.ingestion.chunks import Chunk
 from chains.ingestion.source import title_of
 from chains.ingestion.text_files import LOADERS
 from chains.ports import Progress
-from chains.text.letters import letters, skeleton
+from chains.text.letters import letters, one_line, skeleton
+from chains.text.quantities import Quantity
 from chains.text.tokens import tokens
 from chains.text.words import plain_words
 
@@ -77,6 +79,7 @@ def _found(name: str, step: Step, documents: Sequence[Document]) -> list[Finding
     return [*named, *(_found(name, step, rest) if failing and rest else ())]
 
 
+MARKDOWN: Final = {".md", ".markdown"}
 FEWEST_WORDS: Final = 3  # Fewer say nothing that a question could ask for.
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_ANCHOR: Final = re.compile(r"[^\w\- ]")
@@ -96,7 +99,7 @@ def find_old(documents: Sequence[Document], today: date, max_age_days: int = 0) 
 
 def find_versions(documents: Sequence[Document]) -> Iterator[Finding]:
     """Yield the documents that are not in force, each with the version that is, where there is one."""
-    for older, newer in not_in_force(documents).items():
+    for older, newer in replaced([document.metadata for document in documents]).items():
         message, other = "it says that it is not in force on this day: answers mark it so", ""
         if newer is not None:
             title, other = documents[newer].parsed.metadata["title"], documents[newer].name
@@ -121,7 +124,7 @@ def find_untitled(documents: Sequence[Document]) -> Iterator[Finding]:
     """Yield the documents whose only title is the name of their file."""
     for document in documents:
         title = document.parsed.metadata["title"]
-        if document.file.path.suffix.lower() in {".md", ".markdown"} and title == title_of(document.file.path):
+        if document.file.path.suffix.lower() in MARKDOWN and title == title_of(document.file.path):
             is_written = re.search(rf"^(?:title:|#)\W*{re.escape(title)}\W*$", document.text, re.MULTILINE)
             if not is_written:
                 message = f"it has no title; citations call it {title!r}: write `title:` or a heading of level 1"
@@ -144,25 +147,15 @@ def find_alike_titles(documents: Sequence[Document]) -> Iterator[Finding]:
 
 def find_broken_links(documents: Sequence[Document]) -> Iterator[Finding]:
     """Yield the links to files that are not there, and to headings that their document does not have."""
-    parsed = {document.file.path: _MARKDOWN.parse(document.text) for document in documents if _is_markdown(document)}
+    paths = {document.file.path: document.text for document in documents}
+    parsed = {path: _MARKDOWN.parse(text) for path, text in paths.items() if path.suffix.lower() in MARKDOWN}
     anchors = {path: _anchors(blocks) for path, blocks in parsed.items()}
     for document in documents:
-        for line, target in _links(parsed.get(document.file.path, [])):
-            if problem := _problem(document.file.path, target, anchors):
-                yield Finding(document.name, line, "link", f"{target!r}: {problem}")
-
-
-def _is_markdown(document: Document) -> bool:
-    return document.file.path.suffix.lower() in {".md", ".markdown"}
-
-
-def _links(blocks: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    """Yield the line and the target of each link and picture."""
-    for block in blocks:
-        for child in block.children or []:
-            target = child.attrGet("href") or child.attrGet("src")
-            if isinstance(target, str) and block.map:
-                yield block.map[0] + 1, target
+        for block in parsed.get(document.file.path, []):
+            for child in block.children or []:
+                target = child.attrGet("href") or child.attrGet("src")
+                if isinstance(target, str) and block.map and (why := _problem(document.file.path, target, anchors)):
+                    yield Finding(document.name, block.map[0] + 1, "link", f"{target!r}: {why}")
 
 
 def _problem(path: Path, target: str, anchors: dict[Path, set[str]]) -> str:
@@ -199,23 +192,17 @@ def find_unreachable(documents: Sequence[Document]) -> Iterator[Finding]:
     for document in documents:
         for chunk in document.chunks:
             line = document.line(chunk.start_char) or chunk.page or 0
-            said = [one for one in chunk.text.splitlines() if one.strip() and not one.lstrip().startswith("#")]
-            if sum(word.weight > 0 for one in said for word in tokens(one)) < FEWEST_WORDS:
+            lines = (line.strip() for line in chunk.text.splitlines())
+            said = [line for line in lines if line and not line.startswith("#")]
+            is_table = len(said) > 1 and all(line.startswith("|") for line in said)
+            if sum(word.weight > 0 for text in said for word in tokens(text)) < FEWEST_WORDS:
                 shown = " ".join(chunk.text.split())[:80]
                 yield Finding(
                     document.name, line, "passage", f"no question reaches it, it says next to nothing: {shown!r}"
                 )
-            elif _is_torn(said) and not chunk.context:
+            elif is_table and not any(set(line) <= set("|-: ") for line in said) and not chunk.context:
                 message = "rows of a table without its head and rule: no question reaches what its columns mean"
                 yield Finding(document.name, line, "passage", message)
-
-
-def _is_torn(lines: Sequence[str]) -> bool:
-    """Return whether lines are rows of a table only, and none is the rule below its head."""
-    rows = [line.strip() for line in lines]
-    return (
-        len(rows) > 1 and all(row.startswith("|") for row in rows) and not any(set(row) <= set("|-: ") for row in rows)
-    )
 
 
 WORDS: Final = 6  # Of a shingle: so many words in a row.
@@ -229,31 +216,19 @@ SHORTEST_LINE: Final = 12
 
 def find_duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
     """Yield each document that is a copy of another one, or shares a passage with it word for word or nearly."""
-    copies = _copies(documents)
-    yield from (
-        Finding(document.name, 1, "duplicate", f"the same text as {first.name}", first.name, 1)
-        for document, first in copies.items()
-    )
-    kept = [document for document in documents if document not in copies]
+    originals: dict[tuple[str, ...], Document] = {}
+    for document in documents:
+        words = tuple(word for chunk in document.chunks for word in plain_words(chunk.text))
+        if (first := originals.setdefault(words, document)) is not document:
+            yield Finding(document.name, 1, "duplicate", f"the same text as {first.name}", first.name, 1)
     pairs: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for (one, mine), (other, theirs) in _near_passages(kept):
+    for (one, mine), (other, theirs) in _near_passages(list(originals.values())):
         pairs[other.name, one.name].append((other.line(theirs.start_char), one.line(mine.start_char)))
     for (name, other_name), lines in pairs.items():
         line, other_line = lines[0]
         subject = "a passage that is" if len(lines) == 1 else f"{len(lines)} passages that are"
         message = f"{subject} nearly word for word in {place(other_name, other_line)}"
         yield Finding(name, line, "duplicate", message, other_name, other_line)
-
-
-def _copies(documents: Sequence[Document]) -> dict[Document, Document]:
-    """Return each document whose words are those of an earlier one, with that one."""
-    first: dict[tuple[str, ...], Document] = {}
-    copies: dict[Document, Document] = {}
-    for document in documents:
-        words = tuple(word for chunk in document.chunks for word in plain_words(chunk.text))
-        if first.setdefault(words, document) is not document:
-            copies[document] = first[words]
-    return copies
 
 
 Passage = tuple[Document, Chunk]
@@ -292,6 +267,73 @@ def find_boilerplate(documents: Sequence[Document]) -> Iterator[Finding]:
             message = f"{worth[0][:80]!r} stands on {len(on[worth[0]])} of {len(pages)} pages"
             more = f", and so do {len(worth) - 1} other lines" if len(worth) > 1 else ""
             yield Finding(document.name, min(on[worth[0]]), "passage", f"{message}{more}: it makes passages alike")
+
+
+LONGEST_QUOTE: Final = 160
+MOST_SHARED: Final = 400  # Claims that a claim is compared with for each of its words.
+# Addresses, file names and codes say nothing about which words are names.
+_NO_WORDS: Final = re.compile(r"\S*(?:://|www\.|@|\w\.\w{2,}|_)\S*")
+
+
+class Stated(NamedTuple):
+    """A claim, and where it stands."""
+
+    document: Document
+    line: int
+    claim: Claim
+    quote: str
+
+
+def find_conflicts(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield a finding for each two statements that cannot both be true; what is not in force does not count."""
+    old = replaced([document.metadata for document in documents])
+    current = [document for number, document in enumerate(documents) if number not in old]
+    by_measure: dict[str, list[Stated]] = defaultdict(list)
+    for stated in _statements(current):
+        value = stated.claim.value
+        by_measure[value.measure if isinstance(value, Quantity) else "name"].append(stated)
+    seen: set[tuple[tuple[str, int], tuple[str, int]]] = set()
+    for some in by_measure.values():
+        for one, other in _contradicting(some):
+            first, second = sorted((one, other), key=lambda stated: (stated.document.name, stated.line))
+            places = (first.document.name, first.line), (second.document.name, second.line)
+            if places not in seen:
+                seen.add(places)
+                there = place(second.document.name, second.line)
+                figures = f"{first.claim.written} here, {second.claim.written} in {there}"
+                message = f"{figures}: {first.quote!r} and {second.quote!r}"
+                yield Finding(*places[0], "conflict", message, *places[1])
+
+
+def _statements(documents: Sequence[Document]) -> Iterator[Stated]:
+    texts = (_NO_WORDS.sub(" ", chunk.text) for document in documents for chunk in document.chunks)
+    # Words that are also written in small letters are no names.
+    reader = ClaimReader({word.key for text in texts for word in tokens(text) if word.text[0].islower()})
+    for document in documents:
+        metadata = document.parsed.metadata
+        about = reader.about(document.name, metadata["title"], metadata.get("jurisdiction", ""))
+        read: set[tuple[int, str]] = set()  # Chunks overlap.
+        for chunk in document.chunks:
+            for claim in reader.claims(chunk.text, about, chunk.section_path, chunk.context):
+                begin = chunk.start_char + claim.start
+                if (begin, claim.written) not in read:
+                    read.add((begin, claim.written))
+                    quote = one_line(chunk.text[claim.start : claim.end])[:LONGEST_QUOTE]
+                    yield Stated(document, document.line(begin) or chunk.page or 0, claim, quote)
+
+
+def _contradicting(some: Sequence[Stated]) -> Iterator[tuple[Stated, Stated]]:
+    """Yield the claims that contradict each other; two that may have the conditions and a word in common."""
+    index: dict[tuple[object, ...], list[Stated]] = defaultdict(list)
+    for stated in some:
+        claim = stated.claim
+        candidates = {id(one): one for word in claim.words for one in index[word, claim.conditions][-MOST_SHARED:]}
+        for one in candidates.values():
+            is_same = one.document is stated.document and (one.line, one.quote) == (stated.line, stated.quote)
+            if not is_same and contradict(one.claim, claim):
+                yield one, stated
+        for word in claim.words:
+            index[word, claim.conditions].append(stated)
 
 
 STEPS = (

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal
 
-from chains.documents.versions import replaced
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk
 from chains.ingestion.files import SourceFile, find_files
@@ -107,8 +106,3 @@ def read_documents(
             findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
         if progress:
             progress(number, len(found.files), file.relative)
-
-
-def not_in_force(documents: Sequence[Document]) -> dict[int, int | None]:
-    """Return the documents that are not in force by place, each with the version that takes its place, if one does."""
-    return replaced([document.metadata for document in documents])
