@@ -110,24 +110,18 @@ def says(content: str, metadata: Mapping[str, Any], question: str) -> bool:
 
 def nearest_words(quote: str, texts: Iterable[str]) -> str | None:
     """Return the sentences of the texts that are most like a quote; None where none is like it."""
-    wanted = Counter(tokens_of(quote))
-    number = max(1, sum(1 for _ in sentence_bounds(quote)))
-    scored = [(_likeness(wanted, Counter(tokens_of(one))), one) for text in texts for one in _windows(text, number)]
+    wanted, number = Counter(tokens_of(quote)), max(1, len(list(sentence_bounds(quote))))
+    scored: list[tuple[float, str]] = []
+    for text in texts:
+        bounds = list(sentence_bounds(text))
+        for first in range(max(1, len(bounds) - number + 1) if bounds else 0):
+            window = bounds[first : first + number]
+            words = text[window[0][0] : window[-1][1]]
+            held = Counter(tokens_of(words))
+            # The share of tokens that both have (Dice's coefficient).
+            scored.append((2 * (wanted & held).total() / max(1, wanted.total() + held.total()), words))
     score, best = max(scored, default=(0.0, ""))
     return best if score >= LIKE_ENOUGH else None
-
-
-def _windows(text: str, number: int) -> Iterator[str]:
-    """Yield each run of so many sentences."""
-    bounds = list(sentence_bounds(text))
-    for place in range(max(1, len(bounds) - number + 1) if bounds else 0):
-        window = bounds[place : place + number]
-        yield text[window[0][0] : window[-1][1]]
-
-
-def _likeness(first: Counter[str], second: Counter[str]) -> float:
-    """Return the share of tokens that both have (Dice's coefficient)."""
-    return 2 * (first & second).total() / max(1, first.total() + second.total())
 
 
 CANDIDATES = 10  # Passages among which changed words are looked for, beside the document itself.
@@ -140,9 +134,8 @@ UNSETTLED = """
 SELECT id, doc_id, quote, table_head, passage FROM statements WHERE passage IS NOT NULL OR :version !=
     coalesce((SELECT value FROM facts WHERE name = 'recalled'), '')
 """
-HELD = "UPDATE statements SET passage = :passage, missing_since = NULL WHERE id = :id"
-MISSING = "UPDATE statements SET passage = NULL, missing_since = :now WHERE id = :id AND missing_since IS NULL"
-STILL_MISSING = "UPDATE statements SET passage = NULL WHERE id = :id AND missing_since IS NOT NULL"
+MISSING = "SELECT id, missing_since FROM statements WHERE missing_since IS NOT NULL"
+SETTLE = "UPDATE statements SET passage = :passage, missing_since = :missing_since WHERE id = :id"
 RESTING = """
 FROM answers JOIN citations ON citations.answer = answers.id JOIN statements ON statements.id = citations.statement
 WHERE statements.missing_since IS NOT NULL AND answers.at >= :since
@@ -203,17 +196,17 @@ def check(store: AnswerStore, index: Passages) -> set[str]:
     passages = dict(holders(wanted, documents_of(index, own)))
     if gone := {id_: words for id_, words in wanted.items() if id_ not in passages}:
         passages |= dict(holders(gone, documents_of(index, (one.doc_id for one in index.documents()))))
-    run, newly = store.database.run, set()
+    missing, now = unsettled.keys() - passages.keys(), store.now()
     with store.changing():
-        for id_ in unsettled:
-            if id_ in passages:
-                run(HELD, {"id": id_, "passage": passages[id_]})
-            elif run(MISSING, {"id": id_, "now": store.now()}):
-                newly.add(id_)
-            else:
-                run(STILL_MISSING, {"id": id_})
+        since = dict(map(tuple, store.database.rows(MISSING)))
+        settled = [
+            {"id": id_, "passage": passages.get(id_), "missing_since": since.get(id_, now) if id_ in missing else None}
+            for id_ in unsettled
+        ]
+        if settled:
+            store.database.run(SETTLE, settled)
         store.database.state("recalled", version)
-    return newly
+    return missing - since.keys()
 
 
 def count_recalled(store: AnswerStore) -> int:
