@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.work import WaitingMessages
 from app.ports import Message
 from app.wings.events.outbox import Outbox, Publisher

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from langchain_core.documents import Document
 
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.database import Database
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Passages, Recipe

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.adapters.documents.process import IsolatedParser
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Recipe
 from chains.ingestion.chunks import Chunker

@@ -1,5 +1,6 @@
 """The ledger in PostgreSQL with pgvector, which all hosts share: a schema for each collection, named after it."""
 
+import hashlib
 import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,6 +40,13 @@ LEAST_PGVECTOR = (0, 8)  # Filters that leave few rows need the iterative scans 
 AVAILABLE = "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'"
 TRY_LOCK = "SELECT pg_try_advisory_lock(hashtext(:schema), hashtext(:name))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtext(:schema), hashtext(:name))"
+LONGEST_NAME = 63
+
+
+def schema_of(collection: str) -> str:
+    """Return the name of a collection's schema; PostgreSQL would cut a long one, so that two might be alike."""
+    name = f"waypoint_{collection}"
+    return name if len(name) <= LONGEST_NAME else f"{name[:40]}_{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
 class PostgresDatabase(Database):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from app.ledger.database import Database
 from app.ledger.schema import FTS
 from app.ledger.vectors import from_vector, to_wire
-from app.ledger.words import FILTERED, TERMS_OF
+from app.ledger.words import FILTERED, count_terms
 
 Fields = Callable[[Document], tuple[str, str, str]]
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -137,7 +137,7 @@ def _add_to_postgres(
 
     copy: Callable[[str, Mapping[str, str], Iterable[Any]], None] = cast("PostgresDatabase", database).copy_rows
     copy("passages", COLUMNS, (list(value.values()) for value in values))
-    counts = TERMS_OF.counts(["\n".join(texts) for texts in searched])
+    counts = count_terms(["\n".join(texts) for texts in searched])
     numbers = _count_terms(database, counts, [value["audience"] == "public" for value in values])
     lengths = [min(MOST_TOKENS, count.total()) for count in counts]
     rows = list(zip([value["row"] for value in values], searched, counts, lengths, strict=True))

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache, cached_property
 from itertools import chain
 from math import log
 from typing import Any, Final, NamedTuple, TypeVar
@@ -77,7 +78,6 @@ class Words(ABC):
         self._database, self._public = database, public
         self._frequencies: dict[str, int] = {}  # The number of passages that hold a word.
         self._nearest: dict[str, str | None] = {}
-        self._long: list[LongDocument] | None = None
 
     @abstractmethod
     def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
@@ -128,7 +128,7 @@ class Words(ABC):
         A rare word counts for more than one of many titles. Nothing is returned where no word of the question is a
         name, as "Pfizer" is of the reports whose titles hold it, or where all long documents have the same names.
         """
-        documents = self._long_documents()
+        documents = self._long
         holders = {word: [each for each in documents if word in each.words] for word in words_of(question)}
         telling = {word: holding for word, holding in holders.items() if 0 < len(holding) < len(documents)}
         counts = self.frequencies(list(telling))
@@ -156,15 +156,14 @@ class Words(ABC):
             known[word] = next(iter(get_close_matches(word, sorted(set(plain_words(text))), 1, ALIKE)), None)
         return known[word]
 
-    def _long_documents(self) -> list[LongDocument]:
-        if self._long is None:
-            shown = "audience = 'public'" if self._public else "1 = 1"
-            rows = self._database.rows(LONG_DOCUMENTS.format(shown=shown))
-            self._long = [
-                LongDocument(id_, size, frozenset(words_of(str(metadata_of(meta).get("title") or ""))))
-                for id_, size, meta in rows
-            ]
-        return self._long
+    @cached_property
+    def _long(self) -> list[LongDocument]:
+        shown = "audience = 'public'" if self._public else "1 = 1"
+        rows = self._database.rows(LONG_DOCUMENTS.format(shown=shown))
+        titles = (str(metadata_of(meta).get("title") or "") for _, _, meta in rows)
+        return [
+            LongDocument(row[0], row[1], frozenset(words_of(title))) for row, title in zip(rows, titles, strict=True)
+        ]
 
 
 def words_of(question: str) -> list[str]:
@@ -260,14 +259,9 @@ class PostingsWords(Words):
         super().__init__(database, public=public)
         self._count = "public_passages" if public else "passages"
         self._shown = "audience = 'public'" if public else "1 = 1"
-        self._names: dict[str, list[str]] = {}  # The terms of a word: it may be several, or none.
-        self._terms: dict[str, tuple[int, int]] = {}  # Their numbers, and the number of passages that hold them.
-        self._size: tuple[int, float] | None = None
+        self._terms: dict[str, tuple[int, int]] = {}  # Numbers of terms, and the number of passages that hold them.
 
     def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
-        if self._size is None:
-            [[passages, tokens]] = self._database.rows(SIZE.format(shown=self._shown))
-            self._size = int(passages), float(tokens) / passages if passages else 1.0
         passages, average = self._size
         weights: defaultdict[int, float] = defaultdict(float)
         for word in words:
@@ -294,16 +288,22 @@ class PostingsWords(Words):
                 return str(text)
         return ""
 
-    def _terms_of(self, words: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
-        names = _remembered(
-            self._names, words, lambda new: dict(zip(new, map(list, TERMS_OF.counts(new)), strict=True))
-        )
-        terms = _remembered(self._terms, sorted({*chain.from_iterable(names.values())}), self._read)
-        return {word: [terms[name] for name in names[word]] for word in words}
+    @cached_property
+    def _size(self) -> tuple[int, float]:
+        """Return the number of passages, and the mean number of their tokens."""
+        [[passages, tokens]] = self._database.rows(SIZE.format(shown=self._shown))
+        return int(passages), float(tokens) / passages if passages else 1.0
 
-    def _read(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
-        rows = self._database.rows(TERMS.format(count=self._count), terms=list(names))
-        return dict.fromkeys(names, (0, 0)) | {name: (number, count) for name, number, count in rows}
+    def _terms_of(self, words: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
+        """Return the terms of each word; it may be several, or none."""
+
+        def read(names: Sequence[str]) -> dict[str, tuple[int, int]]:
+            rows = self._database.rows(TERMS.format(count=self._count), terms=list(names))
+            return dict.fromkeys(names, (0, 0)) | {name: (number, count) for name, number, count in rows}
+
+        names = dict(zip(words, count_terms(words), strict=True))
+        terms = _remembered(self._terms, sorted({*chain.from_iterable(names.values())}), read)
+        return {word: [terms[name] for name in names[word]] for word in words}
 
 
 Value = TypeVar("Value")
@@ -323,30 +323,27 @@ def _remembered(
     return values
 
 
-class Terms:
-    """Counts the terms of texts in an FTS5 table in memory, so that both dialects hold the same; thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-
-    def counts(self, texts: Sequence[str]) -> list[Counter[str]]:
-        """Return how often each text holds each of its terms."""
-        counted: list[Counter[str]] = [Counter() for _ in texts]
-        with self._lock:
-            if self._connection is None:
-                self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-                self._connection.executescript(
-                    f"CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = '{TOKENIZER}');"
-                    "CREATE VIRTUAL TABLE tokens USING fts5vocab(texts, 'instance');"
-                )
-            run = self._connection
-            run.execute("DELETE FROM texts")
-            rows = ((place, text.replace("\0", " ")) for place, text in enumerate(texts, start=1))
-            run.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
-            for term, place, count in run.execute("SELECT term, doc, count(*) FROM tokens GROUP BY 1, 2"):
-                counted[place - 1][term] = count
-        return counted
+TABLES_OF_TERMS = f"""
+CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = '{TOKENIZER}');
+CREATE VIRTUAL TABLE tokens USING fts5vocab(texts, 'instance');
+"""
+_counting: Final = threading.Lock()
 
 
-TERMS_OF: Final = Terms()
+@cache
+def _term_tables() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.executescript(TABLES_OF_TERMS)
+    return connection
+
+
+def count_terms(texts: Sequence[str]) -> list[Counter[str]]:
+    """Return how often each text holds each of its terms, which FTS5 counts, so that both dialects hold the same."""
+    counted: list[Counter[str]] = [Counter() for _ in texts]
+    with _counting:
+        _term_tables().execute("DELETE FROM texts")
+        rows = ((place, text.replace("\0", " ")) for place, text in enumerate(texts, start=1))
+        _term_tables().executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
+        for term, place, count in _term_tables().execute("SELECT term, doc, count(*) FROM tokens GROUP BY 1, 2"):
+            counted[place - 1][term] = count
+    return counted

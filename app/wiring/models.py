@@ -16,7 +16,7 @@ from chains import retrieval as retrievers
 from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, FourCharacters, TokenCounter, WordIndex
-from chains.retrieval.filters import Documents, FieldIndex
+from chains.retrieval.filters import ByDocument, FieldIndex
 
 if TYPE_CHECKING:
     from app.adapters.embeddings.onnx.words import WordVectors
@@ -174,7 +174,7 @@ def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: 
 def _searching(settings: Settings, store: ChunkStore, words: WordIndex) -> dict[str, Any]:
     """Return what every search of the index has. A server does the work itself, for as many questions as there are."""
     executor = None if settings.asks_a_server else half_of_the_cores("search")
-    fields = FieldIndex(store, cast("Documents", words))
+    fields = FieldIndex(cast("ByDocument", store))
     return {"store": store, "fields": fields, "executor": executor, **_limits(settings)}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.database import Database
 from app.ledger.index import PassageIndex
 from app.ledger.passages import AT_ONCE, Passages, Recipe

@@ -132,9 +132,6 @@ class Filters:
             condition.allows(seen) for condition in self.conditions
         )
 
-    def without_conditions(self) -> "Filters":
-        return replace(self, conditions=())
-
 
 def filters_of(config: RunnableConfig | None, asked: object = None) -> Filters:
     """Return the filters in the config's `configurable`, and those `asked` for, as `conditions_of` reads them.
@@ -153,18 +150,14 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     raise ConfigurationError(f"{name}={value!r} must be text")
 
 
-class Passages(Protocol):
-    """Gives passages by id."""
+class ByDocument(Protocol):
+    """An index of passages that knows their documents."""
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return those that exist, in any order."""
-
-
-class Documents(Protocol):
-    """An index by document; each is its id, the number of its passages, and the ids of the first and the last."""
+        """Return the passages that exist, in any order."""
 
     def documents(self) -> Sequence[tuple[str, int, str, str]]:
-        """Return what is held of every document."""
+        """Return the id of each document, the number of its passages, and the ids of the first and the last."""
 
     def chunks_of(self, document: str) -> list[str]:
         """Return the ids of a document's passages, in order."""
@@ -173,23 +166,20 @@ class Documents(Protocol):
 class FieldIndex:
     """Which passages of one state of an index filters leave, by the metadata of its documents' first passages."""
 
-    def __init__(self, passages: Passages, documents: Documents) -> None:
-        self._passages, self._documents = passages, documents
+    def __init__(self, index: ByDocument) -> None:
+        self._index = index
 
     @cached_property
     def _metadata(self) -> dict[str, dict[str, Any]]:
-        first = {row[2]: row[0] for row in self._documents.documents()}
-        return {first[str(one.id)]: one.metadata for one in self._passages.get_by_ids(list(first))}
-
-    def fields(self, filters: Filters) -> list[str]:
-        seen = [metadata for metadata in self._metadata.values() if filters.without_conditions().allow(metadata)]
-        return sorted({name for metadata in seen for name in metadata} - _OF_A_PASSAGE)
+        first = {row[2]: row[0] for row in self._index.documents()}
+        return {first[str(one.id)]: one.metadata for one in self._index.get_by_ids(list(first))}
 
     def ids(self, filters: Filters) -> list[str]:
         """Return the ids of the passages that the filters leave; QuestionError for a field that no document has."""
-        check_known(filters.conditions, self.fields(filters))
+        seen = [metadata for metadata in self._metadata.values() if replace(filters, conditions=()).allow(metadata)]
+        check_known(filters.conditions, sorted({name for metadata in seen for name in metadata} - _OF_A_PASSAGE))
         allowed = [document for document, metadata in self._metadata.items() if filters.allow(metadata)]
-        return [id_ for document in allowed for id_ in self._documents.chunks_of(document)]
+        return [id_ for document in allowed for id_ in self._index.chunks_of(document)]
 
 
 def check_known(conditions: Sequence[Condition], known: Collection[str]) -> None:

@@ -165,11 +165,18 @@ class Search(Runnable[Searching, Any]):
         return self._passages(found, input, own)
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
-        filters = filters_of(config, state.get("filters"))
-        allowed = (_allowed(documents, filters, self._names) for documents in found)
-        known = [_each_once(in_force_first(passages, query_of(state))) for passages in allowed]
-        most: int = state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0  # A foreign retriever may not say.
-        return _merged([_within(passages, state) for passages in known], most)
+        filters, least = filters_of(config, state.get("filters")), state.get("threshold")
+        parts: list[list[Passage]] = []
+        for documents in found:
+            unique: dict[tuple[str, bool], Passage] = {}  # Each text once, and what an older version repeats once more.
+            for one in in_force_first(_allowed(documents, filters, self._names), query_of(state)):
+                unique.setdefault((one["content"].strip(), is_in_force(str(one["metadata"].get("title")))), one)
+            # One without a score is never below the threshold.
+            near = [one for one in unique.values() if least is None or one["score"] is None or one["score"] >= least]
+            parts.append(near[: state.get("top_k")])
+        return _merged(
+            parts, state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0
+        )  # A foreign one may lack it.
 
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; what it finds is then cut to them.
@@ -231,21 +238,6 @@ def _allowed(found: Iterable[Document], filters: Filters, names: Mapping[str, st
         if filters.allow(one["metadata"]):
             passages.append(one)
     return passages
-
-
-def _each_once(passages: Iterable[Passage]) -> list[Passage]:
-    """Return the passages with each text once, and what an older version repeats once more."""
-    unique: dict[tuple[str, bool], Passage] = {}
-    for one in passages:
-        unique.setdefault((one["content"].strip(), is_in_force(str(one["metadata"].get("title")))), one)
-    return list(unique.values())
-
-
-def _within(passages: list[Passage], state: Searching) -> list[Passage]:
-    """Return the passages within the question's own limits; one without a score is never below the threshold."""
-    least, most = state.get("threshold"), state.get("top_k")
-    near = [one for one in passages if least is None or one["score"] is None or one["score"] >= least]
-    return near[:most]
 
 
 def _queries(state: Searching) -> list[str]:

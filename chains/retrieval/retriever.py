@@ -18,8 +18,9 @@ from chains.documents.library import Entry
 from chains.documents.source_urls import with_hosts
 from chains.documents.versions import LABELS, editions_in, names_edition, two_versions, version_order
 from chains.errors import VectorStoreError
+from chains.ports import ChunkStore
 from chains.question import check_fields
-from chains.retrieval.filters import FieldIndex, Filters, Passages, filters_of
+from chains.retrieval.filters import ByDocument, FieldIndex, Filters, filters_of
 from chains.text.overviews import MOST_HELD, overview_of
 
 
@@ -36,13 +37,6 @@ class Titles(Protocol):
 
     def title(self, doc_id: str) -> str:
         """Return a title with what stands behind it."""
-
-
-class ByDocument(Passages, Protocol):
-    """An index that knows the passages of a document."""
-
-    def chunks_of(self, document: str) -> list[str]:
-        """Return the ids of a document's passages, in order."""
 
 
 def whole_documents(query: str, titles: Titles, index: ByDocument, found: Sequence[Document]) -> list[str] | None:
@@ -201,7 +195,7 @@ class CurrentRetriever(ChunkRetriever):
         return [with_metadata(one, labels.get(str(one.metadata["doc_id"]), {})) for one in found]
 
 
-def fetched(store: Passages, found: Mapping[str, Mapping[str, float]]) -> list[Document]:
+def fetched(store: ChunkStore | ByDocument, found: Mapping[str, Mapping[str, float]]) -> list[Document]:
     """Return the found chunks in their order, with their scores in the metadata; one deleted meanwhile is left out."""
     documents = {document.id: document for document in store.get_by_ids(list(found))}
     return [with_metadata(documents[id_], scores) for id_, scores in found.items() if id_ in documents]

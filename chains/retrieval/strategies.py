@@ -70,22 +70,11 @@ class MmrRetriever(ChunkRetriever):
         wanted = max(top_k, self.fetch_k or FETCHED_PER_RESULT * top_k)
         with self.store.reading():
             scores = nearest(self.store, vector, wanted, filters, self.allowed(filters))
-            near = [id_ for id_, score in scores.items() if score >= threshold]
-            chosen = self._choose(vector, near, top_k)
-            return fetched(self.store, {id_: {SCORE: scores[id_]} for id_ in chosen})
-
-    def _choose(self, vector: list[float], near: list[str], top_k: int) -> list[str]:
-        vectors = self.store.vectors(near)
-        ids = [id_ for id_ in near if id_ in vectors]
-        if not ids:
-            return []
-        rows = [vectors[id_].tolist() for id_ in ids]
-        chosen = maximal_marginal_relevance(np.array(vector), rows, lambda_mult=self.weight, k=top_k)
-        return [ids[place] for place in chosen]
-
-
-def _no_word(_word: str) -> bool:
-    return False
+            vectors = self.store.vectors([id_ for id_, score in scores.items() if score >= threshold])
+            ids = [id_ for id_ in scores if id_ in vectors]
+            rows = [vectors[id_].tolist() for id_ in ids]
+            chosen = maximal_marginal_relevance(np.array(vector), rows, self.weight, top_k) if rows else []
+            return fetched(self.store, {ids[place]: {SCORE: scores[ids[place]]} for place in chosen})
 
 
 # From each of the two searches; more found nothing more in the measurements, and cost milliseconds.
@@ -102,7 +91,7 @@ class HybridRetriever(ChunkRetriever):
 
     store: SkipValidation[ChunkStore]
     words: SkipValidation[WordIndex]
-    is_word: SkipValidation[Callable[[str], bool]] = _no_word
+    is_word: SkipValidation[Callable[[str], bool]] = Field(lambda _word: False)
     """Whether a word is one of the language, and so no typing error where no document holds it."""
     candidates: int = CANDIDATES
 

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.passages import Passages
 from app.settings import load_settings
 from app.wiring import Parts, open_service

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.database import Database
 
 

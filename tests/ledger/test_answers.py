@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import text
 
+from app.ledger import open_database
 from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer, Nearest, Quote, pack
-from app.ledger.connect import open_database
 from app.ports import NotTheAskerError
 from chains.errors import VectorStoreError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.work import Copies, Faults, LedgerCache
 from chains.caching.typed_cache import StoreError
 from chains.errors import WaypointError

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from app.ledger import open_database
 from app.ledger.answers import COLUMNS, AnswerStore, Quote
-from app.ledger.connect import open_database
 from app.ledger.earlier import bring_answers, bring_copies, bring_events, bring_from_postgres, bring_jobs
 from app.ledger.work import Conversations, Copies, WaitingMessages
 from chains.history import Turn

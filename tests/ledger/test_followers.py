@@ -15,8 +15,8 @@ import pytest
 from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import ChromaFolder
+from app.ledger import open_database
 from app.ledger.answers import DAY_S
-from app.ledger.connect import open_database
 from app.ledger.database import Database
 from app.ledger.index import PassageIndex
 from app.ledger.work import Conversations, WaitingMessages

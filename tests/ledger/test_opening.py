@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from app.ledger.connect import open_database, schema_of
+from app.ledger import open_database
 from app.ledger.database import Database
+from app.ledger.postgres import schema_of
 from app.settings import load_settings
 from app.wiring.storage import ledger_of
 from chains.errors import ConfigurationError, VectorStoreError

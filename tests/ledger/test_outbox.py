@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.work import WaitingMessages
 from tests.event_stores import message
 

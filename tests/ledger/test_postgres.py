@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from langchain_core.documents import Document
 
+from app.ledger import open_database
 from app.ledger import postgres as ledger_postgres
-from app.ledger.connect import open_database
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
 from tests.indexes import index_in, put

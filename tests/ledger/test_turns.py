@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import text
 
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.work import MOST_CHARACTERS, MOST_TURNS, Conversations
 from chains.errors import SessionError, SessionNotFoundError
 from chains.history import Turn

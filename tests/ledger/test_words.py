@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
-from app.ledger import words
-from app.ledger.connect import open_database
+from app.ledger import open_database, words
 from app.ledger.words import LONG
 from chains.ports import ChunkPlace
 from tests.indexes import Shelves, shelves

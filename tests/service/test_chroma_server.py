@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import ChromaServer, Server, _server_client
 from app.adapters.stores.chroma_compat import http_sessions
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.settings import load_settings
 from app.wiring import open_index, open_service
 from benchmarks.processes import free_port, service

@@ -147,27 +147,20 @@ class Publisher:
 async def publish(exchange: AbstractExchange, messages: Sequence[Message]) -> None:
     """Publish the messages in order, and wait until the broker has confirmed each."""
     try:
+        # No message has a timeout of its own: one that gave up alone would leave a gap before those behind it.
         async with asyncio.timeout(CONFIRM_S), asyncio.TaskGroup() as tasks:  # Each takes the channel in its turn.
             for message in messages:
-                tasks.create_task(_publish(exchange, message))
+                body = aio_pika.Message(
+                    message.body.encode(),
+                    content_type="application/json",
+                    content_encoding="utf-8",
+                    delivery_mode=DeliveryMode.PERSISTENT,
+                    message_id=message.id,
+                    correlation_id=message.correlation_id,
+                )
+                tasks.create_task(exchange.publish(body, message.routing_key, mandatory=False))
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
-
-
-async def _publish(exchange: AbstractExchange, message: Message) -> None:
-    # No timeout of its own: a message that gave up alone would leave a gap before the ones behind it.
-    await exchange.publish(
-        aio_pika.Message(
-            message.body.encode(),
-            content_type="application/json",
-            content_encoding="utf-8",
-            delivery_mode=DeliveryMode.PERSISTENT,
-            message_id=message.id,
-            correlation_id=message.correlation_id,
-        ),
-        routing_key=message.routing_key,
-        mandatory=False,
-    )
 
 
 async def _close(connection: AbstractConnection) -> None:

@@ -5,7 +5,6 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -49,11 +48,17 @@ class PublicTransport(httpx.BaseTransport):
         Raise PrivateAddressError if one of the host's addresses is not public; httpx.ConnectError if the host has no
         address.
         """
-        host = request.url.host
-        address = self._checked_address(request)
+        host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise httpx.ConnectError(f"{host} has no address", request=request) from error
+        addresses = [str(entry[4][0]) for entry in found]
+        if not self.allow_private and not all(is_public(address) for address in addresses):
+            raise PrivateAddressError(f"{host} leads into a private network")
         checked = httpx.Request(
             request.method,
-            request.url.copy_with(host=address),
+            request.url.copy_with(host=addresses[0]),
             headers=request.headers,
             stream=request.stream,
             extensions={**request.extensions, "sni_hostname": host},
@@ -66,39 +71,20 @@ class PublicTransport(httpx.BaseTransport):
         for transport in self._transports.values():
             transport.close()
 
-    def _checked_address(self, request: httpx.Request) -> str:
-        host = request.url.host
-        port = request.url.port or (443 if request.url.scheme == "https" else 80)
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            raise httpx.ConnectError(f"{host} has no address", request=request) from error
-        addresses = [str(entry[4][0]) for entry in found]
-        if not self.allow_private and not all(is_public(address) for address in addresses):
-            raise PrivateAddressError(f"{host} leads into a private network")
-        return addresses[0]
-
 
 def is_public(text: str) -> bool:
     """Say whether an address is one of the public Internet, also where it carries an IPv4 address inside."""
-    with suppress(ValueError):
+    try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
-        if isinstance(address, ipaddress.IPv6Address):
-            inner = address.ipv4_mapped or address.sixtofour
-            return _is_public_ipv6(address) if inner is None else _is_public_ipv4(inner)
-        return _is_public_ipv4(address)
-    return False
-
-
-def _is_public_ipv4(address: ipaddress.IPv4Address) -> bool:
-    return address.is_global and not address.is_multicast and not any(address in network for network in INSIDE_IPV4)
-
-
-def _is_public_ipv6(address: ipaddress.IPv6Address) -> bool:
-    """Only what registries give to hosts is public; not what stands for an IPv4 address that only a router knows."""
-    host = int(address) & (2**64 - 1)
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address) and (inner := address.ipv4_mapped or address.sixtofour):
+        address = inner
+    if isinstance(address, ipaddress.IPv4Address):
+        return address.is_global and not address.is_multicast and not any(address in some for some in INSIDE_IPV4)
+    # What registries give to hosts; not what stands for an IPv4 address that only a router knows.
     given = address in GLOBAL_UNICAST and not any(address in network for network in INSIDE_IPV6)
-    return given and address.is_global and host >> 32 not in ISATAP
+    return given and address.is_global and (int(address) & (2**64 - 1)) >> 32 not in ISATAP
 
 
 def save(parts: Iterable[bytes], folder: Path, *, max_bytes: int, timeout_s: float) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.documents import Document
 
 from app.cli import COMMANDS
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.settings.values import LOCAL_SERVERS
 from tests.indexes import index_in, put
 

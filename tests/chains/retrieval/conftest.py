@@ -12,7 +12,7 @@ from langchain_classic.retrievers.document_compressors.cross_encoder import Base
 from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import ChromaFolder
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Passages
 from tests.fakes import WordEmbeddings

@@ -73,7 +73,7 @@ class Held:
 
 
 def test_unknown_field_is_refused_with_those_that_the_caller_may_know() -> None:
-    index = FieldIndex(Held(), Held())
+    index = FieldIndex(Held())
     wanted = conditions_of({"owner": "Finance"})
     assert index.ids(Filters(conditions=wanted)) == ["pay"]
     with pytest.raises(QuestionError) as refused:

@@ -11,7 +11,7 @@ from langchain_core.language_models import FakeListChatModel
 from app.http.middleware.limits import InFlight
 from app.http.routes.health import Readiness
 from app.http.server import create_app
-from app.ledger.connect import open_database
+from app.ledger import open_database
 from app.settings import load_settings
 from app.wings.events.plugin import outbox
 from app.wiring import open_service

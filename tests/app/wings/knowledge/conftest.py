@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
+from app.ledger import open_database
 from app.ledger.answers import AnswerStore
-from app.ledger.connect import open_database
 from tests.ledger.test_answers import NOW
 
 

@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from app.http.server import create_app
+from app.ledger import open_database
 from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer, Quote
-from app.ledger.connect import open_database
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.insights import Insights, draft, insights
