@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import httpx
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from pydantic import BaseModel, SkipValidation
 
-from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
+from app.adapters.service_calls import ServiceCalls, ServiceKind
 from chains.callbacks import time_limit
 from chains.documents.audience import audience_of
 from chains.errors import QuestionError, RetrievalError
@@ -53,46 +53,20 @@ class SearchReply(BaseModel):
     results: list[Hit]
 
 
-class RetrievalService:
-    """The service at `base_url`; a passage that does not say who may see it is internal.
+class RemoteRetriever(ChunkRetriever):
+    """The passages of the retrieval service that `calls` asks, best first, with the score that it gave.
 
-    A search raises QuestionError where the service has no documents with a field of the filters, RetrievalError where
-    it fails or answers what does not fit, DeadlineError where the question's time is used up.
+    What the call may not see, did not ask for, or scores less, is dropped; a passage that does not say who may see it
+    is internal. A search raises QuestionError where the service has no documents with a field of the filters,
+    RetrievalError where it fails or answers what does not fit, DeadlineError where the question's time is used up.
     """
 
-    def __init__(self, *, base_url: str, **options: Unpack[CallOptions]) -> None:
-        self._calls = ServiceCalls(KIND, base_url, **options)
-        self.aclose = self._calls.aclose
-
-    def search(self, query: str, *, top_k: int, filters: Filters, callbacks: Any = None) -> list[Document]:
-        """Return the passages, best first, with the score that the service gave in the metadata."""
-        return self._calls.post(_body(query, top_k, filters), self._read, callbacks)
-
-    async def asearch(self, query: str, *, top_k: int, filters: Filters, callbacks: Any = None) -> list[Document]:
-        return await self._calls.apost(_body(query, top_k, filters), self._read, callbacks)
-
-    def check(self) -> None:
-        """Raise RetrievalError if the service does not work: if no request succeeded lately, one is sent."""
-        self._calls.check(_body("ready", 1, Filters()), self._read)
-
-    def _read(self, response: httpx.Response) -> list[Document]:
-        if response.status_code == httpx.codes.BAD_REQUEST and '"filters: ' in response.text:
-            raise QuestionError("filters: the documents of the retrieval service have no such field; leave it out")
-        return [_document(hit) for hit in self._calls.reply(response, SearchReply).results]
-
-
-class RemoteRetriever(ChunkRetriever):
-    """The passages of a retrieval service. What the call may not see, did not ask for, or scores less, is dropped."""
-
-    service: SkipValidation[RetrievalService]
+    calls: SkipValidation[ServiceCalls]
     keeps_deadline: ClassVar[bool] = True
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        found = self.service.search(query, top_k=top_k, filters=filters, callbacks=callbacks)
+        found = self.calls.post(_body(query, top_k, filters), self._read, callbacks)
         return _wanted(found, top_k=top_k, threshold=threshold, filters=filters)
-
-    async def aclose(self) -> None:
-        await self.service.aclose()
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
@@ -102,8 +76,20 @@ class RemoteRetriever(ChunkRetriever):
         if top_k <= 0:
             return []
         async with time_limit(run_manager):
-            found = await self.service.asearch(query, top_k=top_k, filters=filters, callbacks=run_manager)
+            found = await self.calls.apost(_body(query, top_k, filters), self._read, run_manager)
         return self.ranked(_wanted(found, **wanted), filters)
+
+    def check(self) -> None:
+        """Raise RetrievalError if the service does not work: if no request succeeded lately, one is sent."""
+        self.calls.check(_body("ready", 1, Filters()), self._read)
+
+    async def aclose(self) -> None:
+        await self.calls.aclose()
+
+    def _read(self, response: httpx.Response) -> list[Document]:
+        if response.status_code == httpx.codes.BAD_REQUEST and '"filters: ' in response.text:
+            raise QuestionError("filters: the documents of the retrieval service have no such field; leave it out")
+        return [_document(hit) for hit in self.calls.reply(response, SearchReply).results]
 
 
 def _body(query: str, top_k: int, filters: Filters) -> dict[str, Any]:

@@ -77,19 +77,15 @@ class Index:
     def ingestion(self) -> "Ingestion":
         from app.wiring.ingestion import Ingestion
 
-        return Ingestion(self.settings, self.stored, self._changed)
+        def tell() -> None:
+            for changed in hooks.wings("knowledge.recall:index_changed"):
+                with side_step(changed.__name__):
+                    changed(self)
 
-    def _changed(self) -> None:
-        for tell in hooks.wings("knowledge.recall:index_changed"):
-            with side_step(tell.__name__):
-                tell(self)
+        return Ingestion(self.settings, self.stored, tell)
 
     def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
-        """Update the index from files and addresses; the `options` are those of `Ingestion.run`.
-
-        Raise IngestionError if a path or address cannot be read; VectorStoreError or ConfigurationError if the store
-        cannot be written, or was made with another model.
-        """
+        """Update the index from files and addresses; options and errors are those of `Ingestion.run`."""
         return self.ingestion.run(paths, **options)
 
 

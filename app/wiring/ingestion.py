@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
@@ -40,12 +40,14 @@ def scanner_of(settings: Settings) -> Any:
     return hooks.load("checks", "injection")()
 
 
-@dataclass(frozen=True)
-class EngineChoice:
+class EngineChoice(NamedTuple):
     """An engine by its name, and the address of its cluster, if it has one."""
 
     name: str = "plain"
     address: str | None = None
+
+
+PLAIN = EngineChoice()
 
 
 def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) -> Engine:
@@ -63,9 +65,6 @@ def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) 
         raise ConfigurationError(f"there is no engine {choice.name!r}; there are plain, ray")
     engine: Engine = hooks.wing("ray.plugin:engine")(settings, reading, choice.address)
     return engine
-
-
-PLAIN = EngineChoice()
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,10 @@ class Ingestion:
             progress: called after each file with the number fetched, then with the number stored.
             options: `dry_run` counts what would change, and changes nothing; `engine` reads the files and embeds them;
                 of files and folders `only` these are read again.
+
+        Raises:
+            IngestionError: a path or address cannot be read.
+            VectorStoreError, ConfigurationError: the store cannot be written, or was made with another model.
         """
         if not reset:
             bring_index_over(self.settings, self.into)
@@ -146,19 +149,15 @@ def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress |
     """
     paths, every = list[Path](), Mirrored()
     for one in given:
-        if not is_address(one):
+        if is_address(one):
+            paths.append(_fetch(settings, str(one), every, progress))
+        else:
             paths.append(Path(one))
-            continue
-        path, copies = _fetch(settings, str(one), progress)
-        paths.append(path)
-        every.addresses.update(copies.addresses)
-        every.problems.extend(copies.problems)
-        every.skipped.extend(copies.skipped)
     return paths, every
 
 
-def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
-    """Fetch an address. It is stored and shown, so it has no user name and no key."""
+def _fetch(settings: Settings, address: str, every: Mirrored, progress: "Progress | None") -> Path:
+    """Return the copies' folder. The address is stored and shown, so it has no user name and no key."""
     parts, schemes, msg = urlsplit(address), hooks.names("sources"), ""
     if parts.scheme not in schemes:
         msg = f"{parts.scheme}:// cannot be read; an address begins with {', '.join(f'{one}://' for one in schemes)}"
@@ -168,16 +167,19 @@ def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tup
         msg = f"{parts.scheme}:// needs a bucket or a host"
     if msg:
         raise IngestionError(msg)
-    base = folder_beside(settings, None, "sources")
+    base, ledger = folder_beside(settings, None, "sources"), ledger_of(settings)
     key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
-    ledger = ledger_of(settings)
     try:
         with ledger.lock(f"fetch-{key}") as ours:
             if not ours:
                 raise IngestionError("another process is fetching it")
             source, folder, name = hooks.load("sources", parts.scheme)(settings, address, parser(settings).endings)
-            incoming = base / "incoming" / key
-            copies = mirror(source, base / "files" / folder, Copies(ledger, key), incoming=incoming, progress=progress)
+            incoming, files = base / "incoming" / key, base / "files" / folder
+            copies = mirror(source, files, Copies(ledger, key), incoming=incoming, progress=progress)
     except IngestionError as error:
         raise IngestionError(f"{parts.scheme}://{parts.netloc}{parts.path}: {error}") from error
-    return base / "files" / folder / name, copies
+    every.addresses.update(copies.addresses)
+    every.problems.extend(copies.problems)
+    every.skipped.extend(copies.skipped)
+    copied: Path = files / name
+    return copied

@@ -100,11 +100,11 @@ def token_counter(embeddings: Embeddings) -> TokenCounter:
 
 def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
     """Return the retriever that asks the service of RETRIEVAL_URL."""
-    from app.adapters.retrieval import RemoteRetriever, RetrievalService
+    from app.adapters.retrieval import KIND, RemoteRetriever
+    from app.adapters.service_calls import ServiceCalls
 
-    own = settings.retrieval
-    service = RetrievalService(base_url=own.url or "", api_key=own.api_key, clock=clock)
-    return RemoteRetriever(service=service, **_limits(settings))
+    calls = ServiceCalls(KIND, settings.retrieval.url or "", api_key=settings.retrieval.api_key, clock=clock)
+    return RemoteRetriever(calls=calls, **_limits(settings))
 
 
 def current_retriever(

@@ -136,7 +136,7 @@ class Service:
         """Return the readiness checks of everything that the settings and the models built so far depend on."""
         index, answerer, settings = self.index, self.answerer, self.settings
         if answerer.remote is not None:
-            source = service_check("retrieval", answerer.remote.service.check)
+            source = service_check("retrieval", answerer.remote.check)
         else:
             source = index_check(index.parts.embeddings or index.embedder, index.current)
         models = {settings.llm.model: answerer.model()} | answerer.models

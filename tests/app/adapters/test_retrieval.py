@@ -6,7 +6,8 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from app.adapters.retrieval import RemoteRetriever, RetrievalService
+from app.adapters.retrieval import KIND, RemoteRetriever
+from app.adapters.service_calls import ServiceCalls
 from chains.callbacks import Deadline
 from chains.errors import DeadlineError, RetrievalError
 from chains.resilience import RetryPolicy
@@ -39,7 +40,7 @@ both = pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 
 def retriever(server: HTTPServer, **options: Any) -> RemoteRetriever:
     chosen: dict[str, Any] = {"clock": StoppedClock(), "policy": RetryPolicy(chance=lambda: 0.0)} | options
-    return RemoteRetriever(service=RetrievalService(base_url=server.url_for("/"), **chosen), top_k=8)
+    return RemoteRetriever(calls=ServiceCalls(KIND, server.url_for("/"), **chosen), top_k=8)
 
 
 async def found(retriever: RemoteRetriever, way: str, config: RunnableConfig = STAFF, **limits) -> list:
@@ -164,9 +165,9 @@ async def test_a_service_that_keeps_failing_is_not_asked_for_a_while(httpserver,
 
 @both
 async def test_nobody_at_the_address_is_an_error_that_names_it(way):
-    service = RetrievalService(base_url="http://127.0.0.1:1", policy=RetryPolicy(retries=0))
+    calls = ServiceCalls(KIND, "http://127.0.0.1:1", policy=RetryPolicy(retries=0))
     with pytest.raises(RetrievalError, check=is_unavailable, match="cannot be reached; check RETRIEVAL_URL"):
-        await found(RemoteRetriever(service=service), way)
+        await found(RemoteRetriever(calls=calls), way)
 
 
 @both
@@ -179,7 +180,7 @@ async def test_a_question_whose_time_is_over_is_not_sent(httpserver, way):
 
 def test_a_check_asks_once_and_trusts_a_recent_success(httpserver):
     clock = StoppedClock()
-    service = retriever(httpserver, clock=clock).service
+    service = retriever(httpserver, clock=clock)
     serve(httpserver)
     service.check()
     service.check()
@@ -194,15 +195,15 @@ async def test_a_check_asks_at_once_after_a_question_that_failed(httpserver, way
     remote = retriever(httpserver, clock=StoppedClock(), policy=RetryPolicy(retries=0))
     httpserver.expect_ordered_request("/search").respond_with_json({"results": []})
     serve(httpserver, 500, 503)
-    remote.service.check()
+    remote.check()
     with pytest.raises(RetrievalError, check=is_unavailable):
         await found(remote, way)
 
     with pytest.raises(RetrievalError, check=is_unavailable):
-        remote.service.check()
+        remote.check()
 
 
 def test_a_check_of_a_service_that_is_down_fails(httpserver):
     serve(httpserver, 503)
     with pytest.raises(RetrievalError, check=is_unavailable):
-        retriever(httpserver).service.check()
+        retriever(httpserver).check()

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from app.wings.safety.injection.addressee import orders_the_model
 from app.wings.safety.injection.classifier import Classifier, packaged_classifier
 from app.wings.safety.injection.folding import views
-from app.wings.safety.injection.patterns import PHRASES, Phrase
+from app.wings.safety.injection.phrases import PHRASES, Phrase, orders_the_model
 
 DOCUMENT_THRESHOLD = 0.7
 # From which risk by phrases and classifier together a passage is hidden whose phrases also fit people.
