@@ -50,10 +50,11 @@ MOST_FILES = 20  # Of one upload.
 
 
 class Outbox(Protocol):
-    """Publishes events about questions and answers, without waiting.
+    """Publishes events about questions and answers, without waiting; `leave` also where nothing is `running`.
 
     `sent` counts those that the broker has confirmed, `waiting` those that it has not yet, and `dropped` those that
-    could not be kept.
+    could not be kept. `check` raises ConfigurationError where what keeps them cannot be used, VectorStoreError where it
+    does not answer now, as `leave` does. Any error of `ping` means that the broker does not answer.
     """
 
     sent: int
@@ -62,26 +63,17 @@ class Outbox(Protocol):
     @property
     def waiting(self) -> int: ...
 
-    def check(self) -> str:
-        """Read once what keeps the events, and say where they wait.
+    def check(self) -> str: ...
 
-        Raise ConfigurationError if it cannot be used; VectorStoreError if it does not answer now.
-        """
+    async def ping(self, *, timeout_s: float) -> None: ...
 
-    async def ping(self, *, timeout_s: float) -> None:
-        """Ask the broker; any error means that it does not answer."""
+    def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None: ...
 
-    def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
-        """Take an event, from any thread; while nothing runs, it is dropped."""
+    def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None: ...
 
-    def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
-        """Publish an event, or store it for the next process that delivers; a VectorStoreError if it cannot be."""
+    def observer(self, model: str) -> Observer: ...
 
-    def observer(self, model: str) -> Observer:
-        """Return what publishes the events of each call; `model` is the one asked where a call names none."""
-
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Deliver while the body runs."""
+    def running(self) -> AbstractAsyncContextManager[None]: ...
 
 
 MOST_EVENTS = 10_000  # That wait for the broker; the oldest are dropped beyond it.
