@@ -7,7 +7,8 @@ a stream costs. This module relies on ChatGroq calling only `create` of its `cli
 """
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, closing
+from contextlib import AsyncExitStack, ExitStack
+from types import SimpleNamespace
 from typing import Any
 
 from groq import AsyncStream, Stream
@@ -19,44 +20,22 @@ class ClosingChatGroq(ChatGroq):
     """ChatGroq whose streams are closed when they are left."""
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        with closing(_ClosingCompletions(self.client)) as completions:
-            yield from ChatGroq._stream(self.model_copy(update={"client": completions}), *args, **kwargs)
+        with ExitStack() as opened:
+
+            def create(**options: Any) -> Any:
+                response = self.client.with_raw_response.create(**options)
+                return opened.enter_context(response.parse(to=Stream[object]))
+
+            model = self.model_copy(update={"client": SimpleNamespace(create=create)})
+            yield from ChatGroq._stream(model, *args, **kwargs)
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async with aclosing(_AsyncClosingCompletions(self.async_client)) as completions:
-            model = self.model_copy(update={"async_client": completions})
+        async with AsyncExitStack() as opened:
+
+            async def create(**options: Any) -> Any:
+                response = await self.async_client.with_raw_response.create(**options)
+                return await opened.enter_async_context(await response.parse(to=AsyncStream[object]))
+
+            model = self.model_copy(update={"async_client": SimpleNamespace(create=create)})
             async for chunk in ChatGroq._astream(model, *args, **kwargs):
                 yield chunk
-
-
-class _ClosingCompletions:
-    """Opens a stream by Groq's `completions`, and closes it."""
-
-    def __init__(self, completions: Any) -> None:
-        self._completions = completions
-        self._stream: Any = None
-
-    def create(self, **options: Any) -> Any:
-        self._stream = self._completions.with_raw_response.create(**options).parse(to=Stream[object])
-        return self._stream
-
-    def close(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-
-
-class _AsyncClosingCompletions:
-    """Opens a stream by Groq's asynchronous `completions`, and closes it."""
-
-    def __init__(self, completions: Any) -> None:
-        self._completions = completions
-        self._stream: Any = None
-
-    async def create(self, **options: Any) -> Any:
-        response = await self._completions.with_raw_response.create(**options)
-        self._stream = await response.parse(to=AsyncStream[object])
-        return self._stream
-
-    async def aclose(self) -> None:
-        if self._stream is not None:
-            await self._stream.close()

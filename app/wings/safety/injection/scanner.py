@@ -50,23 +50,19 @@ class Scanner:
         risk = _both(learnt, worded) if signs else learnt
         return risk if any(sign.is_own for sign in signs) else min(risk, MOST_UNCLEAR)
 
-    def document(self, text: str) -> float:
-        """Return the probability that a passage or a document holds an attack.
-
-        Where its phrases fit people as well, the classifier has to be sure that they are meant for a model.
-        """
-        return self._document(text)[0]
-
     def is_suspicious(self, text: str) -> bool:
         return bool(self.suspicious_words(text))
 
     def suspicious_words(self, text: str) -> str:
         """Return the words for which a passage or a document is better not shown to the model; empty if it may be."""
-        risk, words = self._document(text)
+        risk, words = self.document(text)
         return words if risk >= DOCUMENT_THRESHOLD else ""
 
-    def _document(self, text: str) -> tuple[float, str]:
-        """Return how likely a passage holds an attack, and the words that say so most clearly."""
+    def document(self, text: str) -> tuple[float, str]:
+        """Return how likely a passage or a document holds an attack, and the words that say so most clearly.
+
+        Where its phrases fit people as well, the classifier has to be sure that they are meant for a model.
+        """
         seen = list(views(text))
         signs = [sign for sign in self._signs(seen) if sign.is_own]
         words = max(signs, key=lambda sign: sign.phrase.in_document).words if signs else ""
