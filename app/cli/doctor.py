@@ -142,7 +142,7 @@ def _models(settings: Settings) -> Iterator[Trial]:
 
 
 def _certificate(settings: Settings) -> Iterator[Trial]:
-    from app.wiring.certification import COMMAND, REMEDY, Certification
+    from app.wiring.caches import COMMAND, REMEDY, Certification
     from app.wiring.storage import ledger_of
 
     certification = Certification(settings, lambda: ledger_of(settings).fact("version"))

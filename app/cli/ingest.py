@@ -59,7 +59,7 @@ def ingest(
 ) -> None:
     """Update the index from files: only changed parts are embedded again; vanished files are removed."""
     from app.wiring import open_index
-    from app.wiring.ingestion import EngineChoice, is_address
+    from app.wiring.index import EngineChoice, is_address
     from app.wiring.scope import describe_scope
     from app.wiring.storage import SAMPLE_INDEX, ingest_command, sample_corpus
 

@@ -15,12 +15,12 @@ from langchain_core.runnables.config import merge_configs
 
 import prompts
 from app import hooks
+from app.ledger.passages import Passages
 from app.observability.call_log import named
 from app.ports import Moderation
 from app.settings import Settings
-from app.wiring.certification import Certification
-from app.wiring.index import Index
-from app.wiring.ingestion import scanner_of
+from app.wiring.caches import Certification
+from app.wiring.index import Index, scanner_of
 from app.wiring.llm import chat_model, condensing_model
 from app.wiring.models import current_retriever, remote_retriever, word_similarity
 from app.wiring.scope import scope_gate
@@ -47,7 +47,6 @@ from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Ret
 
 if TYPE_CHECKING:
     from app.adapters.retrieval import RemoteRetriever
-    from app.ledger.passages import Passages
 
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
@@ -69,7 +68,7 @@ def _is_english(word: str) -> bool:
     return word in word_similarity() or word.removesuffix("s") in word_similarity()
 
 
-def _held_in(index: "Callable[[], Passages]") -> HeldWord:
+def _held_in(index: Callable[[], Passages]) -> HeldWord:
     def is_held(word: str, config: RunnableConfig | None) -> bool:
         words, where = index(), filters_of(config).where()
         return bool(words.search(words.corrected(word, where, _is_english), 1, where))
@@ -77,10 +76,10 @@ def _held_in(index: "Callable[[], Passages]") -> HeldWord:
     return is_held
 
 
-def _find_in(index: "Callable[[], Passages]") -> FindFor:
+def _find_in(index: Callable[[], Passages]) -> FindFor:
     # A conversation asks for its earlier questions again in each turn. Without a version nothing can be remembered.
     @cached(LRUCache(MOST_REMEMBERED), lambda passages, *asked: (passages.version or object(), *asked), Lock())
-    def found(passages: "Passages", query: str, filters: Filters) -> Sequence[Passage]:
+    def found(passages: Passages, query: str, filters: Filters) -> Sequence[Passage]:
         search = HybridRetriever(store=passages, words=passages, is_word=_is_english)
         documents = search.find(query, **search.wanted(None, 0.0, filters), callbacks=None)
         return [passage(document) for document in documents]
@@ -88,7 +87,7 @@ def _find_in(index: "Callable[[], Passages]") -> FindFor:
     return lambda config, query: found(index(), query, filters_of(config))
 
 
-def sections_of(settings: Settings, index: "Callable[[], Passages]") -> Sections | None:
+def sections_of(settings: Settings, index: Callable[[], Passages]) -> Sections | None:
     """Return what finds the other passages of sections, where CONTEXT is `section`."""
 
     def sections(state: Retrieved, config: RunnableConfig) -> list[Passage]:

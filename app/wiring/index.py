@@ -1,34 +1,44 @@
-"""The index: what embeds documents and questions, where passages are, and what reads and changes them."""
+"""The index: what embeds documents and questions, and how it is updated from folders and addresses, under a lock."""
 
+import hashlib
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from app import hooks
+from app.adapters.embeddings.cached import MemoizedEmbeddings
+from app.adapters.embeddings.onnx import OnnxEmbeddings
+from app.adapters.embeddings.onnx.words import WordPieces
 from app.ledger.index import PassageIndex
-from app.ledger.work import Faults
+from app.ledger.passages import Passages
+from app.ledger.work import Copies, Faults
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import Library
-from app.wiring.models import embedding_model, token_counter
-from app.wiring.storage import current_of, ledger_of, sample_corpus, stored_index
+from app.wiring.library import Library, folder_beside
+from app.wiring.scope import read_scopes
+from app.wiring.storage import current_of, ledger_of, parser, sample_corpus, stored_index
 from app.wiring.upgrade import bring_index_over
 from chains.around.side_steps import keep_faults, side_step
+from chains.caching.typed_cache import ExpiringStore
 from chains.clock import Clock, SystemClock
-from chains.ports import TokenCounter
-
-if TYPE_CHECKING:
-    from app.ledger.passages import Passages
-    from app.wiring.ingestion import Ingestion
-    from chains.caching.typed_cache import ExpiringStore
-    from chains.ingestion.index import Report
+from chains.errors import ConfigurationError, IngestionError
+from chains.ingestion.engine import Engine, PlainEngine, Reading
+from chains.ingestion.files import Problem
+from chains.ingestion.index import Report, ingest
+from chains.ingestion.mirror import Mirrored, mirror
+from chains.ingestion.writing import Change
+from chains.ports import FourCharacters, Progress, TokenCounter
+from chains.safety.screening import suspicious_chunks
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Parts:
     model: BaseChatModel | None = None
     chain: Runnable[Any, Any] | None = None
     outbox: Outbox | None = None
-    cache_store: "ExpiringStore | None" = None
+    cache_store: ExpiringStore | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Index:
     embeddings: Embeddings
     tokens: TokenCounter
     stored: PassageIndex
-    current: "Callable[[], Passages]"
+    current: Callable[[], Passages]
     library: Library
 
     @cached_property
@@ -75,7 +85,6 @@ class Index:
 
     @cached_property
     def ingestion(self) -> "Ingestion":
-        from app.wiring.ingestion import Ingestion
 
         def tell() -> None:
             for changed in hooks.wings("knowledge.recall:index_changed"):
@@ -84,21 +93,172 @@ class Index:
 
         return Ingestion(self.settings, self.stored, tell)
 
-    def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
+    def ingest(self, paths: Sequence[Path | str], **options: Any) -> Report:
         """Update the index from files and addresses; options and errors are those of `Ingestion.run`."""
         return self.ingestion.run(paths, **options)
 
 
 def open_index(settings: Settings, *, clock: Clock | None = None, parts: Parts | None = None) -> Index:
     """Return the index that the settings name; nothing is read before it is asked for."""
-    from app.adapters.embeddings.cached import MemoizedEmbeddings
-
     clock, parts = clock or SystemClock(), parts or Parts()
     keep_faults(Faults(ledger_of(settings)).keep)
     caches = Caches(settings, clock, parts.cache_store)
-    embedder = embedding_model(settings, clock)
+    embedder: Embeddings = hooks.load("embeddings", settings.embedding.provider)(settings, clock)
     embeddings = caches.embeddings(parts.embeddings or MemoizedEmbeddings(embedder))
     stored = stored_index(settings, embeddings)
     current = current_of(stored, lambda: bring_index_over(settings, stored))
-    library, tokens = Library(settings, current, sample_corpus().resolve()), token_counter(embedder)
+    library = Library(settings, current, sample_corpus().resolve())
+    tokens = WordPieces(embedder.tokenizer) if isinstance(embedder, OnnxEmbeddings) else FourCharacters()
     return Index(settings, clock, parts, caches, embedder, embeddings, tokens, stored, current, library)
+
+
+def scanner_of(settings: Settings) -> Any:
+    """Return the detector of attacks in questions and documents; None if SAFETY_INJECTION is off."""
+    if not settings.safety.enabled or settings.safety.injection == "off":
+        return None
+    return hooks.load("checks", "injection")()
+
+
+class EngineChoice(NamedTuple):
+    """An engine by its name, and the address of its cluster, if it has one."""
+
+    name: str = "plain"
+    address: str | None = None
+
+
+PLAIN = EngineChoice()
+
+
+def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) -> Engine:
+    """Return the engine; `embeddings` are those of this process.
+
+    Raise ConfigurationError if nobody offers it, its extra is not installed, or the settings do not suit it;
+    IngestionError if its cluster cannot be reached.
+    """
+    scanner = scanner_of(settings)
+    suspicious = partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None
+    reading = Reading(parser(settings), suspicious)
+    if choice.name == "plain":
+        return PlainEngine(reading, embeddings)
+    if choice.name != "ray":
+        raise ConfigurationError(f"there is no engine {choice.name!r}; there are plain, ray")
+    engine: Engine = hooks.wing("ray.plugin:engine")(settings, reading, choice.address)
+    return engine
+
+
+@dataclass(frozen=True)
+class Ingestion:
+    """Updates the index `into`; `changed` is called after each change."""
+
+    settings: Settings
+    into: PassageIndex
+    changed: Callable[[], None] = lambda: None
+
+    def run(
+        self, given: Sequence[Path | str], *, reset: bool = False, progress: Progress | None = None, **options: Any
+    ) -> Report:
+        """Update the index from files and addresses.
+
+        Args:
+            given: folders, files, and addresses of buckets and web sites.
+            reset: rebuild the index, and replace it at the end.
+            progress: called after each file with the number fetched, then with the number stored.
+            options: `dry_run` counts what would change, and changes nothing; `engine` reads the files and embeds them;
+                of files and folders `only` these are read again.
+
+        Raises:
+            IngestionError: a path or address cannot be read.
+            VectorStoreError, ConfigurationError: the store cannot be written, or was made with another model.
+        """
+        if not reset:
+            bring_index_over(self.settings, self.into)
+        paths, copies = fetch(self.settings, given, progress)
+        with self.into.locked():
+            report = self.add(paths, reset=reset, progress=progress, addresses=copies.addresses, **options)
+        return replace(
+            report, problems=[*copies.problems, *report.problems], skipped=[*copies.skipped, *report.skipped]
+        )
+
+    def add(
+        self,
+        paths: list[Path],
+        *,
+        reset: bool = False,
+        dry_run: bool = False,
+        engine: EngineChoice = PLAIN,
+        **options: Any,
+    ) -> Report:
+        """Like `run` for local files; the caller holds the lock, and `options` are those of `ingest`."""
+        if not reset:
+            self.into.open()  # This checks that it is of these settings.
+        least = self.settings.ingestion.min_chunks
+        with closing(engine_of(self.settings, engine, self.into.recipe.embeddings)) as running:
+            options |= {"reset": reset, "dry_run": dry_run, "min_chunks": least}
+            report, change = ingest(paths, into=self.into, engine=running, **options)
+        if not dry_run:
+            report.problems.extend(self._publish(change, paths))
+        return report
+
+    def remove(self, doc_id: str) -> None:
+        """Remove a document with all its passages; the caller holds the lock, and the file stays."""
+        self._publish(Change(stale=self.into.ids_of(doc_id), forgotten={doc_id}), [])
+
+    def _publish(self, change: Change, paths: list[Path]) -> list[Problem]:
+        """Make a change, with the scope files of the folders that are left, and return their problems."""
+        sources = {source.doc_id: source for source in (() if change.reset else self.into.sources())} | change.sources
+        roots = {source.root for doc_id, source in sources.items() if doc_id not in change.forgotten}
+        change.scopes, problems = read_scopes(paths, roots, {} if change.reset else self.into.scopes())
+        self.into.publish(change)
+        self.changed()
+        return problems
+
+
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
+def is_address(given: Path | str) -> bool:
+    """Return whether a text is an address like s3://bucket rather than a path."""
+    return isinstance(given, str) and ADDRESS.match(given) is not None
+
+
+def fetch(settings: Settings, given: Sequence[Path | str], progress: Progress | None) -> tuple[list[Path], Mirrored]:
+    """Return the paths, for each address the folder with updated copies of its documents, and a report on the copies.
+
+    Raise IngestionError if an address cannot be read, or another process fetches it.
+    """
+    paths, every = list[Path](), Mirrored()
+    for one in given:
+        if is_address(one):
+            paths.append(_fetch(settings, str(one), every, progress))
+        else:
+            paths.append(Path(one))
+    return paths, every
+
+
+def _fetch(settings: Settings, address: str, every: Mirrored, progress: Progress | None) -> Path:
+    """Return the copies' folder. The address is stored and shown, so it has no user name and no key."""
+    parts, schemes, msg = urlsplit(address), hooks.names("sources"), ""
+    if parts.scheme not in schemes:
+        msg = f"{parts.scheme}:// cannot be read; an address begins with {', '.join(f'{one}://' for one in schemes)}"
+    elif "@" in parts.netloc:
+        msg = "addresses are stored and shown, so leave out user names and keys"
+    elif not parts.netloc:
+        msg = f"{parts.scheme}:// needs a bucket or a host"
+    if msg:
+        raise IngestionError(msg)
+    base, ledger = folder_beside(settings, None, "sources"), ledger_of(settings)
+    key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
+    try:
+        with ledger.lock(f"fetch-{key}") as ours:
+            if not ours:
+                raise IngestionError("another process is fetching it")
+            source, folder, name = hooks.load("sources", parts.scheme)(settings, address, parser(settings).endings)
+            incoming, files = base / "incoming" / key, base / "files" / folder
+            copies = mirror(source, files, Copies(ledger, key), incoming=incoming, progress=progress)
+    except IngestionError as error:
+        raise IngestionError(f"{parts.scheme}://{parts.netloc}{parts.path}: {error}") from error
+    every.addresses.update(copies.addresses)
+    every.problems.extend(copies.problems)
+    every.skipped.extend(copies.skipped)
+    copied: Path = files / name
+    return copied

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 
+from app.ledger.passages import Passages
 from app.settings import Settings
 from chains.documents.audience import INTERNAL, Audience, audience_of, caller_audience
 from chains.documents.library import Entry, describe
@@ -18,7 +19,6 @@ from chains.ingestion.files import Source
 
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage, PdfPages
-    from app.ledger.passages import Passages
 
 MOST_COMPARED = 3000  # Documents; of more the passages that were found tell which versions there are.
 UPLOAD_CATEGORIES = ("regulatory", "carrier", "reference", INTERNAL)
@@ -58,11 +58,11 @@ class Library:
     """Reads the documents of an index; the list is cached until the index changes."""
 
     settings: Settings
-    current: "Callable[[], Passages]"
+    current: Callable[[], Passages]
     sample: Path
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _large: "Passages | None" = field(default=None, init=False)
-    _listed: "tuple[Passages, date, dict[Audience, Catalogue]] | None" = field(default=None, init=False)
+    _large: Passages | None = field(default=None, init=False)
+    _listed: tuple[Passages, date, dict[Audience, Catalogue]] | None = field(default=None, init=False)
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
         """Return the documents that an audience may see, by default the caller's; errors are those of `current`."""
@@ -151,7 +151,7 @@ def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
     return (chosen or beside.parent / name).expanduser().resolve() / settings.store.collection
 
 
-def catalogue_of(index: "Passages", hosts: Collection[str] = ()) -> Catalogue:
+def catalogue_of(index: Passages, hosts: Collection[str] = ()) -> Catalogue:
     """Return every document of an index; only its first and last chunk are read."""
     documents, sources = index.documents(), index.sources()
     chunks = chunks_by_id(index, [id_ for one in documents for id_ in (one.first, one.last)])
@@ -170,6 +170,6 @@ def catalogue_of(index: "Passages", hosts: Collection[str] = ()) -> Catalogue:
     return Catalogue({entry.doc_id: entry for entry in entries}, by_id, metadata)
 
 
-def chunks_by_id(index: "Passages", ids: list[str]) -> dict[str, Document]:
+def chunks_by_id(index: Passages, ids: list[str]) -> dict[str, Document]:
     """Return the existing chunks by their ids."""
     return {str(chunk.id): chunk for chunk in index.get_by_ids(list(dict.fromkeys(ids)))}

@@ -9,31 +9,27 @@ from langchain_core.language_models import BaseChatModel
 
 import prompts
 from app import hooks
+from app.adapters.embeddings.onnx import OnnxEmbeddings
+from app.adapters.embeddings.onnx.weights import MODEL, find_weights
+from app.adapters.embeddings.onnx.words import WordVectors
 from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes, prefixes_for
 from app.adapters.executors import half_of_the_cores
+from app.ledger.passages import Passages
 from app.settings import Settings
 from chains import retrieval as retrievers
 from chains.clock import Clock
 from chains.errors import ConfigurationError
-from chains.ports import ChunkStore, FourCharacters, TokenCounter, WordIndex
+from chains.ports import ChunkStore, WordIndex
 from chains.retrieval.filters import ByDocument, FieldIndex
 
 if TYPE_CHECKING:
-    from app.adapters.embeddings.onnx.words import WordVectors
     from app.adapters.retrieval import RemoteRetriever
-    from app.ledger.passages import Passages
 
 
 INPUT_TYPE = "input_type"
 # The passages that a reranker is given, and how long it may take before the old order stands.
 RERANKED, RERANKER_TIMEOUT_S = 30, 5
 RERANKERS = {"cross-encoder": "reranking.cross_encoder:cross_encoder", "llm": "reranking.listwise:listwise"}
-
-
-def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
-    """Return the embeddings that EMBEDDING_PROVIDER names."""
-    embeddings: Embeddings = hooks.load("embeddings", settings.embedding.provider)(settings, clock)
-    return embeddings
 
 
 def embedding_service(settings: Settings, clock: Clock) -> Embeddings:
@@ -56,9 +52,6 @@ def embeddings_here(settings: Settings, _clock: Clock) -> Embeddings:
         from app.adapters.embeddings.huggingface import torch_embeddings
 
         return torch_embeddings(settings.embedding.model, prefixes=embedding_prefixes(settings))
-    from app.adapters.embeddings.onnx import OnnxEmbeddings
-    from app.adapters.embeddings.onnx.weights import MODEL
-
     if settings.embedding.model != MODEL:
         model = settings.embedding.model
         msg = f"EMBEDDING_BACKEND=onnx runs {MODEL!r} only; for {model!r} set EMBEDDING_BACKEND=torch"
@@ -82,20 +75,9 @@ def embedding_label(settings: Settings) -> str:
 
 
 @cache
-def word_similarity() -> "WordVectors":
+def word_similarity() -> WordVectors:
     """Return the cosines between words by the packaged model's word table, which is opened once."""
-    from app.adapters.embeddings.onnx.weights import find_weights
-    from app.adapters.embeddings.onnx.words import WordVectors
-
     return WordVectors(find_weights())
-
-
-def token_counter(embeddings: Embeddings) -> TokenCounter:
-    """Return the tokenizer of the embedding model; without one, four characters count as a token."""
-    from app.adapters.embeddings.onnx import OnnxEmbeddings
-    from app.adapters.embeddings.onnx.words import WordPieces
-
-    return WordPieces(embeddings.tokenizer) if isinstance(embeddings, OnnxEmbeddings) else FourCharacters()
 
 
 def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
@@ -108,12 +90,12 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
 
 
 def current_retriever(
-    settings: Settings, index: "Callable[[], Passages]", model: Callable[[], BaseChatModel], **options: Any
+    settings: Settings, index: Callable[[], Passages], model: Callable[[], BaseChatModel], **options: Any
 ) -> retrievers.CurrentRetriever:
     """Return the retriever that RETRIEVER_TYPE names, over the current index; the options are fields of it."""
 
     @lru_cache(maxsize=1)
-    def over(passages: "Passages") -> retrievers.ChunkRetriever:
+    def over(passages: Passages) -> retrievers.ChunkRetriever:
         return retriever_of(settings, store=passages, words=passages, model=model)
 
     first = over(index())

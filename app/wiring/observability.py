@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from app import hooks
+from app.ledger.passages import Passages
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
 from app.ports import Outbox
 from app.settings import Settings
@@ -28,7 +29,6 @@ from chains.logs import get_logger
 if TYPE_CHECKING:
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.adapters.tracing.experiments import Experiments
-    from app.ledger.passages import Passages
     from app.observability.metrics import Labels, Metrics
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
@@ -171,7 +171,7 @@ class Check:
     required: bool = False
 
 
-def index_check(embeddings: Embeddings, store: "Callable[[], Passages]") -> Check:
+def index_check(embeddings: Embeddings, store: Callable[[], Passages]) -> Check:
     """Search the index: it is ready if a question can be embedded and finds a chunk, unless the index is empty.
 
     The detail says what searches the vectors, and not how many there are, because readiness is public.

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable, RunnableConfig
 
+from app.adapters.embeddings.cached import DiskCachedEmbeddings
+from app.ledger.passages import Passages
 from app.settings import Settings
 from app.wiring.models import embedding_label
 from app.wiring.storage import sample_corpus
@@ -18,23 +19,17 @@ from chains.retrieval.filters import filters_of
 from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
 from chains.state import Redirect, Searching
 
-if TYPE_CHECKING:
-    from app.ledger.passages import Passages
-
-
 OFF = "off"  # SCOPE_FILE, where no question is declined.
 
 
 def scope_gate(
-    settings: Settings, embeddings: Embeddings, index: "Callable[[], Passages]"
+    settings: Settings, embeddings: Embeddings, index: Callable[[], Passages]
 ) -> Runnable[Searching, Redirect | None] | None:
     """Return the scope gate; None if it is off.
 
     It uses SCOPE_FILE, or else the scope files of the folders in the index. Raise ConfigurationError if SCOPE_FILE is
     not readable or invalid.
     """
-    from app.adapters.embeddings.cached import DiskCachedEmbeddings
-
     if settings.retrieval.scope_file == OFF:
         return None
     cached = DiskCachedEmbeddings(embeddings, model=embedding_label(settings))
@@ -42,7 +37,7 @@ def scope_gate(
     of_file = None if file is None else [ScopeGate(load_scope(Path(file)), cached)]
 
     @lru_cache(maxsize=1)
-    def gates(contents: "Passages") -> list[ScopeGate]:
+    def gates(contents: Passages) -> list[ScopeGate]:
         return [ScopeGate(parse_scope(text, root), cached) for root, text in in_force(contents).items()]
 
     def is_held(word: str, config: RunnableConfig | None) -> bool:
@@ -51,7 +46,7 @@ def scope_gate(
     return CurrentScope(lambda: gates(index()) if of_file is None else of_file, is_held)
 
 
-def in_force(contents: "Passages") -> dict[str, str]:
+def in_force(contents: Passages) -> dict[str, str]:
     """Return the scope files by folder; none if any folder lacks one, because it may answer anything.
 
     That of the sample corpus counts only while the index holds nothing else.
@@ -61,7 +56,7 @@ def in_force(contents: "Passages") -> dict[str, str]:
     return {} if None in scopes.values() else {root: text for root, text in scopes.items() if text}
 
 
-def describe_scope(settings: Settings, contents: "Passages") -> str:
+def describe_scope(settings: Settings, contents: Passages) -> str:
     """Return a sentence on which questions are declined before the search."""
     if settings.retrieval.scope_file == OFF:
         return "SCOPE_FILE=off: no question is declined before the search"
@@ -102,9 +97,3 @@ def folder_of(path: Path) -> Path:
     """Return the root folder of a path given to an ingestion."""
     real = real_path(path)
     return real if real.is_dir() else real.parent
-
-
-def scope_text(settings: Settings) -> str | None:
-    """Return the text of SCOPE_FILE or `off`, for cache keys; the index's files are part of its version."""
-    file = settings.retrieval.scope_file
-    return read_text(file) if isinstance(file, Path) else file

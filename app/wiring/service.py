@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
@@ -21,7 +22,6 @@ from app.wiring.chain import Answerer, open_answerer, redact_of, safe_text
 from app.wiring.index import Index, Parts, open_index
 from app.wiring.llm import close, offline_model, providers_of
 from app.wiring.observability import Check, Tracing, index_check, metrics_of, service_check, service_checks, tracing_of
-from app.wiring.scope import scope_text
 from app.wiring.storage import ledger_of, settings_to_ask
 from chains.around.conversations import ConversationStore, WithConversations
 from chains.around.observers import ObservedRunnable, Observer
@@ -31,6 +31,7 @@ from chains.clock import Clock
 from chains.errors import WaypointError
 from chains.logs import get_logger
 from chains.question import check_fields, check_question
+from chains.regular_files import read_text
 from chains.retrieval import ChunkRetriever
 from chains.retrieval import retrieve as retrieve_documents
 from chains.retrieval.retriever import ASKED
@@ -112,6 +113,7 @@ class Service:
         the question is logged, traced or cached, and disclosure shows the public neither factors nor times.
         """
         settings, index, certification = self.settings, self.index, self.answerer.certification
+        file = settings.retrieval.scope_file  # The index's own scope files are part of its version.
         # Only the chain of the settings is evaluated: one with options is another chain.
         chain = self.answerer.pipeline(style, model_id, **options, certified=not options)
         chain = index.caches.answers(
@@ -119,7 +121,7 @@ class Service:
             index.stored.version,
             style=style,
             model_id=model_id,
-            scope=scope_text(settings),
+            scope=read_text(file) if isinstance(file, Path) else file,
             passage_characters=options.get("passage_characters"),
             certificate=certification.digest if certification else None,
         )

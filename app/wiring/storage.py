@@ -20,12 +20,12 @@ from app.settings import Settings
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
 from chains.ingestion.writing import Change
+from chains.ports import Progress
 from chains.scope import SCOPE_FILE
 
 if TYPE_CHECKING:
     from app.adapters.documents.process import IsolatedParser
     from app.adapters.stores.chroma import ChromaFolder, ChromaServer
-    from chains.ports import Progress
 
 MOST_OPEN = 16  # Of ledgers that one process uses.
 SAMPLE_INDEX = Path("storage/sample/chroma")
@@ -143,7 +143,7 @@ def parser(settings: Settings) -> "IsolatedParser":
     )
 
 
-def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "Progress") -> int:
+def copy_index(source: Settings, target: Settings, *, replace: bool, progress: Progress) -> int:
     """Copy the index of `source` to the ledger of `target`, and return the number of its passages.
 
     Readers of the target see its old content until the copy is complete. Raise ConfigurationError if both have one

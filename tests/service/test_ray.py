@@ -10,7 +10,7 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Service, open_service
-from app.wiring.ingestion import EngineChoice
+from app.wiring.index import EngineChoice
 from benchmarks.documents import pdf
 from chains.ingestion import writing
 from chains.ingestion.index import Report

@@ -6,7 +6,7 @@ from app.settings import Settings
 from app.wings.uploads.routes import router
 from app.wings.uploads.uploads import Uploads
 from app.wiring import Service
-from app.wiring.ingestion import Ingestion
+from app.wiring.index import Ingestion
 from app.wiring.library import Library
 
 

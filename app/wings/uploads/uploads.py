@@ -17,7 +17,7 @@ from uuid import uuid4
 from app.http.errors import RequestRefusedError
 from app.settings import Settings
 from app.wings.uploads.jobs import MEGABYTE, Job, Jobs, Places, folder_of
-from app.wiring.ingestion import Ingestion
+from app.wiring.index import Ingestion
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import ledger_of, parser
 from chains.documents.audience import Audience

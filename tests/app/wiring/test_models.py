@@ -5,9 +5,8 @@ from pytest_httpserver import HTTPServer
 
 from app.settings import SettingsError, load_settings
 from app.wings.offline import OfflineChatModel
-from app.wiring import Parts, open_service
+from app.wiring import Parts, open_index, open_service
 from app.wiring.llm import chat_model, providers
-from app.wiring.models import embedding_model
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import FourCharacters
@@ -36,7 +35,7 @@ def corpus(tmp_path):
 def test_the_embeddings_key_is_that_of_the_language_model_where_there_is_no_other(httpserver: HTTPServer, keys, sent):
     httpserver.expect_request("/v1/embeddings").respond_with_json({"data": [{"index": 0, "embedding": [1.0]}]})
     settings = load_settings(**EMBEDDINGS, **keys, embedding_base_url=httpserver.url_for("/v1"))
-    embedding_model(settings, SystemClock()).embed_query("x")
+    open_index(settings, clock=SystemClock()).embedder.embed_query("x")
 
     assert httpserver.log[0][0].headers.get("Authorization") == sent
 

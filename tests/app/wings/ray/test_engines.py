@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from app.settings import load_settings
-from app.wiring.ingestion import EngineChoice, engine_of
+from app.wiring.index import EngineChoice, engine_of
 from chains.errors import ConfigurationError
 from tests.fakes import WordEmbeddings
 
