@@ -40,6 +40,16 @@ def read_values(text: str, *, most_values: int = MOST_VALUES, object_pairs_hook:
     return _value(read_nodes(text, most_values=most_values), object_pairs_hook)
 
 
+def each_once(pairs: Pairs) -> dict[Any, Any]:
+    """Return a mapping, for `read_values`, which then refuses a name that stands in it twice."""
+    found: dict[Any, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise KeyError(name)
+        found[name] = value
+    return found
+
+
 def read_nodes(text: str, *, most_values: int = MOST_VALUES) -> Node | None:
     """Return the root of a text, whose nodes know their lines; None where there is nothing.
 
@@ -86,6 +96,9 @@ def _value(node: Node | None, object_pairs_hook: Callable[[Pairs], Any]) -> Any:
             return object_pairs_hook(pairs)
         except TypeError as error:
             raise YamlError("has a list or a mapping in the place of a name", node.start_mark.line + 1) from error
+        except KeyError as error:
+            lines = [key.start_mark.line + 1 for key, _ in node.value if key.value == error.args[0]]
+            raise YamlError(f"has {error.args[0]!r} for the second time", lines[1]) from error
     if isinstance(node, SequenceNode):
         return [_value(item, object_pairs_hook) for item in node.value]
     if isinstance(node, ScalarNode) and (node.style or node.value not in _NULL):

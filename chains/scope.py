@@ -7,23 +7,24 @@ score is above the threshold and its nearest example is one to decline.
 
 import re
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan, nan
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NotRequired
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 from numpy.typing import NDArray
-from yaml import MappingNode, Node, ScalarNode, SequenceNode
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+from yaml import Node
 
 from chains.errors import ConfigurationError, IngestionError
 from chains.question import is_readable, query_of, question_of
 from chains.regular_files import read_text
-from chains.safe_yaml import YamlError, read_nodes
+from chains.safe_yaml import YamlError, each_once, read_nodes, read_values
 from chains.state import SMALL_TALK, Redirect, Searching, is_blocked
 
 SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
@@ -53,6 +54,27 @@ class ScopeFile:
     threshold: float = THRESHOLD
 
 
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Texts = Annotated[list[_Text], Field(min_length=1)]
+
+
+@with_config({"extra": "forbid"})
+class _IntentForm(TypedDict):
+    redirect: _Text
+    examples: _Texts
+    translations: NotRequired[dict[str, _Text]]
+
+
+@with_config({"extra": "forbid"})
+class _Form(TypedDict):
+    intents: Annotated[dict[str, _IntentForm], Field(min_length=1)]
+    in_scope: _Texts
+    threshold: NotRequired[Annotated[float, Field(allow_inf_nan=False)]]
+
+
+_FORM = TypeAdapter(_Form)
+
+
 def load_scope(path: Path) -> ScopeFile:
     """Read a scope file; ConfigurationError, with the line, where it cannot be read or something does not fit."""
     try:
@@ -63,95 +85,40 @@ def load_scope(path: Path) -> ScopeFile:
 
 def parse_scope(text: str, name: str) -> ScopeFile:
     """Read the text of a scope file as `load_scope` does; messages call it by its name."""
-    return _Reader(text, name).read()
+    try:
+        form = _FORM.validate_python(read_values(text, object_pairs_hook=each_once))
+    except YamlError as error:
+        raise ConfigurationError(f"{name!r}, line {error.line}: the file {error.problem}") from error
+    except ValidationError as error:
+        line, reason = _explained(error.errors()[0], read_nodes(text))
+        raise ConfigurationError(f"{name!r}, line {line}: {reason}") from error
+    intents = (
+        Intent(name, one["redirect"], tuple(dict.fromkeys(one["examples"])), one.get("translations", {}))
+        for name, one in form["intents"].items()
+    )
+    return ScopeFile(tuple(intents), tuple(dict.fromkeys(form["in_scope"])), form.get("threshold", THRESHOLD))
 
 
-@dataclass
-class _Reader:
-    """Read one file node by node, because plain values have no line numbers."""
-
-    text: str
-    name: str
-
-    def read(self) -> ScopeFile:
-        root = self._compose()
-        top = self._fields(root, needed={"intents", "in_scope"}, allowed={"intents", "in_scope", "threshold"})
-        intents = self._mapping(top["intents"], "intents")
-        if not intents:
-            self._fail(top["intents"], "intents is empty; name at least one, or set SCOPE_FILE=off")
-        return ScopeFile(
-            intents=tuple(self._intent(name, node) for name, node in intents.items()),
-            in_scope=self._texts(top["in_scope"], "in_scope"),
-            threshold=self._number(top["threshold"]) if "threshold" in top else THRESHOLD,
-        )
-
-    def _compose(self) -> Node:
-        try:
-            root = read_nodes(self.text)
-        except YamlError as error:
-            self._complain(error.line, f"the file {error.problem}")
-        if root is None:
-            self._complain(1, "the file is empty; it needs intents and in_scope")
-        return root
-
-    def _intent(self, name: str, node: Node) -> Intent:
-        needed = {"redirect", "examples"}
-        fields = self._fields(node, needed=needed, allowed=needed | {"translations"})
-        redirect = self._text(fields["redirect"], f"the redirect of {name!r}")
-        examples = self._texts(fields["examples"], f"the examples of {name!r}")
-        return Intent(name, redirect, examples, self._translations(fields.get("translations"), name))
-
-    def _translations(self, node: Node | None, name: str) -> dict[str, str]:
-        found = self._mapping(node, "translations") if node else {}
-        return {
-            language: self._text(text, f"the redirect of {name!r} in {language!r}") for language, text in found.items()
-        }
-
-    def _fields(self, node: Node, *, needed: Collection[str], allowed: Collection[str]) -> dict[str, Node]:
-        fields = self._mapping(node, "this")
-        for name, value in fields.items():
-            if name not in allowed:
-                self._fail(value, f"{name!r} is not known here; allowed are {', '.join(sorted(allowed))}")
-        for name in sorted(needed):
-            if name not in fields:
-                self._fail(node, f"{name} is missing")
-        return fields
-
-    def _mapping(self, node: Node, what: str) -> dict[str, Node]:
-        if not isinstance(node, MappingNode):
-            self._fail(node, f"{what} must be a mapping of names to values")
-        found: dict[str, Node] = {}
-        for key, value in node.value:
-            name = self._text(key, f"a name in {what}")
-            if name in found:
-                self._fail(key, f"{name!r} stands here for the second time")
-            found[name] = value
-        return found
-
-    def _texts(self, node: Node, what: str) -> tuple[str, ...]:
-        if not isinstance(node, SequenceNode) or not node.value:
-            self._fail(node, f"{what} must be a list of sentences")
-        return tuple(dict.fromkeys(self._text(item, f"an entry of {what}") for item in node.value))
-
-    def _text(self, node: Node, what: str) -> str:
-        if not isinstance(node, ScalarNode) or not node.value.strip():
-            self._fail(node, f"{what} must be text; quote it if it contains a colon")
-        return str(node.value).strip()
-
-    def _number(self, node: Node) -> float:
-        try:
-            threshold = float(self._text(node, "threshold"))
-        except ValueError:
-            threshold = nan
-        if isnan(threshold):
-            self._fail(node, f"threshold must be a number, not {node.value!r}")
-        return threshold
-
-    def _fail(self, node: Node, reason: str) -> NoReturn:
-        self._complain(node.start_mark.line + 1, reason)
-
-    def _complain(self, line: int, reason: str) -> NoReturn:
-        raise ConfigurationError(f"{self.name!r}, line {line}: {reason}")
+def _explained(issue: Any, root: Node | None) -> tuple[int, str]:
+    """Return the line of what does not fit, and the reason."""
+    if root is None:
+        return 1, "the file is empty; it needs intents and in_scope"
+    kind, place = issue["type"], issue["loc"]
+    node: Any = root
+    for step in place[:-1] if kind == "missing" else place:
+        node = node.value[step] if isinstance(step, int) else {key.value: one for key, one in node.value}[step]
+    last, form = place[-1] if place else "this", _Form if len(place) == 1 else _IntentForm
+    allowed, what = ", ".join(sorted(form.__annotations__)), ".".join(map(str, place))
+    reasons = {
+        "missing": f"{last} is missing",
+        "extra_forbidden": f"{last!r} is not known here; allowed are {allowed}",
+        "dict_type": f"{last} must be a mapping of names to values",
+        "list_type": f"{what} must be a list of sentences",
+        "too_short": f"{what} is empty; name at least one, or set SCOPE_FILE=off",
+    } | dict.fromkeys(
+        ("float_type", "float_parsing", "finite_number"), f"threshold must be a number, not {node.value!r}"
+    )
+    return node.start_mark.line + 1, reasons.get(kind, f"{what} must be text; quote it if it contains a colon")
 
 
 # Chosen by leaving out one example at a time; values between a half and the double change little.
