@@ -25,7 +25,6 @@ from benchmarks.figures import ROOT, read_figures, write_figures
 from benchmarks.offline import offline
 from benchmarks.tables import table
 
-WINGS = "app/wings"
 LONG = 300
 # The most lines of `chains` and `app`. It only goes down: whoever deletes lowers it, whoever adds deletes first.
 RATCHET = 44_094
@@ -42,12 +41,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.ratchet:
         sys.exit(ratchet(cheap()["`chains` and `app`: lines"]))
-    write = options.write
     configure_logs("error")
     kept = read_figures()["house"]["values"]
     found = {**kept, "now": {**cheap(), **installed(), **way_of_a_question()}}
     print(house_table(found))
-    if write:
+    if options.write:
         write_figures("house", found)
 
 
@@ -65,7 +63,6 @@ def house_table(values: dict[str, dict[str, int]]) -> str:
     rows = [
         (name, *(f"{values[column][name]:,}" if name in values[column] else "" for column in COLUMNS))
         for name in values["now"]
-        if not name.startswith(("core", "wings"))
     ]
     return table(("what", *COLUMNS.values()), rows)
 
@@ -73,27 +70,17 @@ def house_table(values: dict[str, dict[str, int]]) -> str:
 def cheap() -> dict[str, int]:
     """Return what is counted in a moment."""
     whole = [file for name in ("chains", "app") for file in (ROOT / name).rglob("*.py")]
-    wings = [file for file in whole if file.is_relative_to(ROOT / WINGS)]
-    benchmarks = list((ROOT / "benchmarks").rglob("*.py"))
+    lengths = list(map(_lines, whole))
     return {
-        **_size("`chains` and `app`", whole),
-        **_size("core", [file for file in whole if file not in wings]),
-        **_size("wings", wings),
-        "`benchmarks`: lines": sum(map(_lines, benchmarks)),
+        "`chains` and `app`: lines": sum(lengths),
+        "`chains` and `app`: files": len(whole),
+        "`chains` and `app`: folders": len({file.parent for file in whole}),
+        "`chains` and `app`: lines of a file, median": round(statistics.median(lengths)),
+        "`chains` and `app`: lines of the longest file": max(lengths),
+        f"`chains` and `app`: files over {LONG} lines": sum(length > LONG for length in lengths),
+        "`benchmarks`: lines": sum(map(_lines, (ROOT / "benchmarks").rglob("*.py"))),
         "settings": len(fields()),
         "direct packages": len(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]),
-    }
-
-
-def _size(name: str, files: list[Path]) -> dict[str, int]:
-    lengths = list(map(_lines, files))
-    return {
-        f"{name}: lines": sum(lengths),
-        f"{name}: files": len(files),
-        f"{name}: folders": len({file.parent for file in files}),
-        f"{name}: lines of a file, median": round(statistics.median(lengths or [0])),
-        f"{name}: lines of the longest file": max(lengths, default=0),
-        f"{name}: files over {LONG} lines": sum(length > LONG for length in lengths),
     }
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
@@ -31,13 +29,13 @@ from chains import build_chain
 from chains.citations import CiteSources
 from chains.confidence import CalibratedConfidence
 from chains.state import Answer
+from evals.metrics import auroc, calibration_error
 
 HEAD = (
     "set", "questions", "first right", "shown right", "High or Medium", "right of these", "wrong under High",
     "out of scope under High or Medium", "declined", "AUROC", "ECE",
 )  # fmt: skip
 SURE = frozenset({"high", "medium"})
-BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +100,9 @@ def _share(values: Iterable[bool]) -> str:
 
 def _calibration(judged: Sequence[Judged]) -> tuple[str, str]:
     """Return AUROC and expected calibration error of the confidence over all first statements shown."""
-    scores = np.array([one.score for one in judged])
-    right = np.array([one.row.case.in_scope and one.first for one in judged], dtype=float)
-    if right.min(initial=1) == right.max(initial=0):
-        return "-", "-"
-    above = scores[right == 1][:, None] - scores[right == 0][None, :]
-    bins = np.minimum((scores * BINS).astype(int), BINS - 1)
-    errors = [
-        abs(float(scores[bins == n].mean() - right[bins == n].mean())) * float((bins == n).mean())
-        for n in range(BINS) if (bins == n).any()
-    ]  # fmt: skip
-    return f"{float((above > 0).mean() + (above == 0).mean() / 2):.2f}", f"{sum(errors):.2f}"
+    scores = [(one.score, one.row.case.in_scope and one.first) for one in judged]
+    ranked, error = auroc(scores), calibration_error(scores)
+    return ("-", "-") if ranked is None or error is None else (f"{ranked:.2f}", f"{error:.2f}")
 
 
 def _is_missed(one: Judged) -> bool:

@@ -3,18 +3,14 @@
 Each row is a way on a set: how often the evidence (else the page, else the document) is first, among five and among
 ten, by how much that differs from the first way with its 95 % interval (paired bootstrap), and what it costs. Questions
 go through the same reformulation as in an answer. Each corpus is indexed once; `benchmarks.fits.corpora` says which are
-part of the project. `--half` takes every second question: choose on the first, confirm on the second. `--typos N` puts
-typing errors into N words of each question, always the same ones; `--model` asks a model of docs/models.md where a
-deployment with a language model would.
+part of the project. `--model` asks a model of docs/models.md where a deployment with a language model would.
 """
 
 import argparse
-import random
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, cast
@@ -32,7 +28,6 @@ from benchmarks.models.weights import MODELS
 from benchmarks.tables import table
 from chains.retrieval import retrieve
 from chains.state import Passage, Question, Searching
-from chains.text.words import STOP_WORDS
 from evals.metrics.measure import SAMPLES, Numbers, interval, resamples
 from evals.metrics.retrieval import document_rank, evidence_rank, has_evidence, has_page, hit, page_rank
 from evals.questions import Case
@@ -46,7 +41,6 @@ OWN = {
     "languages": "languages",
 }
 CUTS = (1, 5, 10)
-_WORD = re.compile(r"[A-Za-z]{5,}")
 HEADS = ("set", "way", "n", "@1", "@5", "@10", "change @1", "change @5", "ms", "MB", "ingestion s")
 
 
@@ -74,9 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
     parser.add_argument("--kept", type=Path, default=KEPT / "ways", help="where the indexes are kept")
-    parser.add_argument("--half", choices=("first", "second"))
     parser.add_argument("--sets", nargs="*", help="only these")
-    parser.add_argument("--typos", type=int, default=0)
     parser.add_argument("--model", choices=MODELS, help="asked for follow-ups and translations; by default none is")
     given = parser.parse_args()
     print(table(HEADS, ()), flush=True)
@@ -85,7 +77,7 @@ def main() -> None:
         for one in sets(given.folder):
             if given.sets and one.name not in given.sets:
                 continue
-            cases = [misspelt(case, given.typos) for case in halved(cases_of(one), given.half)]
+            cases = [case for case in cases_of(one) if case.in_scope and case.gold]
             found = {way: measure(one, cases, model | settings, given.kept) for way, settings in WAYS.items()}
             for way, measured in found.items():
                 pooled.setdefault(way, []).append(measured)
@@ -117,26 +109,6 @@ def sets(folder: Path) -> Iterator[QuestionSet]:
         QuestionSet("filings", folder / "eval" / "finance" / "corpus", folder / "eval" / "finance" / "questions.jsonl"),
     )
     yield from (one for one in more if one.documents.exists() and one.questions.is_file())
-
-
-def halved(cases: Sequence[Case], half: str | None) -> list[Case]:
-    """Return the questions whose gold is known: all, or every second one."""
-    known = [case for case in cases if case.in_scope and case.gold]
-    return known[1::2] if half == "second" else known[::2] if half == "first" else known
-
-
-def misspelt(case: Case, errors: int) -> Case:
-    """Return the question with a letter lost, doubled, replaced or swapped in so many of its longer words."""
-    chance = random.Random(case.id)  # noqa: S311 - The same errors in each run, not a secret.
-    words = [word for word in _WORD.finditer(case.question) if word[0].lower() not in STOP_WORDS]
-    chosen = chance.sample(words, min(errors, len(words)))
-    question = case.question
-    for word in sorted(chosen, key=lambda word: -word.start()):
-        place = word.start() + chance.randrange(1, len(word[0]) - 1)
-        left, letter, right = question[:place], question[place], question[place + 1 :]
-        swapped = right[0] + letter + right[1:]
-        question = left + chance.choice([right, 2 * letter + right, chance.choice("aeinorst") + right, swapped])
-    return replace(case, question=question)
 
 
 def measure(one: QuestionSet, cases: Sequence[Case], way: Mapping[str, Any], kept: Path) -> Measured:

@@ -1,13 +1,16 @@
-"""Commands that cannot work, each in a process of its own: an exit code and a sentence, no traceback."""
+"""Commands and settings that cannot work, and a full disk: an exit code and a sentence, no traceback."""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.hostile.trying import QUESTION, Tried, index
+from app.settings import SettingsError, fields, load_settings
+from benchmarks.hostile.trying import DOCUMENTS, OPTIONS, QUESTION, Tried, index
 from benchmarks.processes import PROGRAM, environment
 
 LIMIT_S = 120
@@ -104,3 +107,108 @@ def run(case: Case, folder: Path, *, limit_s: float = LIMIT_S) -> tuple[int | No
     finally:
         output.close()
     return done.returncode, (done.stdout or b"") + done.stderr
+
+
+NUMBERS = ("x", "nan", "inf", "-1", "1e999", "9" * 400, "0x10", "1,5")
+WORDS = ("maybe", "2", "\u202e", "secret-word")
+ADDRESSES = (
+    *("amqp://", "http://", "redis://user:hushed@host:port/0", "htps://user:hushed@host", "user:hushed@host"),
+    *("https://user:hushed@[host", "//user:hushed@host", "http://user:hushed@host:99999/"),
+)
+
+
+def settings_cases() -> Iterator[tuple[str, str]]:
+    for name, setting in fields().items():
+        kind = str(setting.annotation)
+        if "url" in name:
+            values: tuple[str, ...] = ADDRESSES
+        elif "int" in kind or "float" in kind:
+            values = NUMBERS
+        elif "bool" in kind or "Literal" in kind:
+            values = WORDS
+        else:
+            continue
+        for value in values:
+            yield name, value
+
+
+def attack_settings(folder: Path) -> list[Tried]:
+    """Load each from a file; it is refused by its name or taken, and nothing else."""
+    tried = Tried("settings", "refused by name, or taken; no traceback, no password shown")
+    file = folder / ".env"
+    for name, value in settings_cases():
+        file.write_text(f"{name.upper()}={value}\n", encoding="utf-8")
+        tried.add(f"{name.upper()}={value[:40]}", held=_is_refused(file, name))
+    return [tried]
+
+
+def _is_refused(file: Path, name: str) -> bool:
+    try:
+        load_settings(_env_file=file)
+    except SettingsError as error:
+        return name.upper() in str(error) and "hushed" not in str(error)
+    except Exception:  # Anything else is a traceback to the operator.
+        return False
+    return True
+
+
+MOUNTS = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+# A folder gets a file system of its own with the desk in it, and is filled to the last byte.
+FULL = """
+set -e
+mount -t tmpfs -o size=24m full "$1"
+cp -R "$2/." "$1"
+cd "$1"
+cat /dev/zero > fill 2>/dev/null || true
+shift 2
+exec "$@"
+"""
+STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "MEMORY_STORE_PATH": "store/shelf.json"})
+ASIDE = {"room for temporary files": "", "no room at all": "tmp"}
+
+
+def attack_disk(folder: Path) -> list[Tried]:
+    """Ask, and ingest, on a full disk; nothing is tried where no file system can be mounted."""
+    tried = Tried("commands on a full disk", "questions are answered; ingestion exits with 1 and names the disk")
+    for number, (store, (name, aside)) in enumerate((store, one) for store in STORES for one in ASIDE.items()):
+        if not can_mount():
+            break
+        desk = Desk(folder / f"{number}", OPTIONS | {"MIN_CHUNKS": "0"} | store, DOCUMENTS)
+        asked, ingested = desk.run("ask", QUESTION, aside=aside), desk.run("ingest", "docs", aside=aside)
+        where = f"{store}, {name}"
+        tried.add(f"ask: {where}", held=asked.returncode == 0 and "5 %" in asked.stdout)
+        says = ingested.returncode == 1 and "disk" in ingested.stderr and "Traceback" not in ingested.stderr
+        tried.add(f"ingest: {where}", held=says)
+    return [tried]
+
+
+def can_mount() -> bool:
+    """Say whether this user may mount a file system that only its own processes see."""
+    command = [*MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"]
+    return bool(shutil.which("unshare")) and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+class Desk:
+    """A folder with documents and their index, whose commands run on a full disk; a document waits to be ingested."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str], documents: Mapping[str, str]) -> None:
+        self.folder, self.full = folder / "desk", folder / "full"
+        self.full.mkdir(parents=True)
+        (self.folder / "tmp").mkdir(parents=True)
+        self._environment = environment(**settings)
+        for name, text in documents.items():
+            self._write(name, text)
+        command = [sys.executable, *PROGRAM, "ingest", "docs"]
+        subprocess.run(command, cwd=self.folder, env=self._environment, check=True, capture_output=True)
+        self._write("new.md", "# New\n\nNobody has read this.\n" * 1000)
+
+    def run(self, *words: str, aside: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command; temporary files go to the usual place, or to a folder of the full disk."""
+        command = [*MOUNTS, "sh", "-c", FULL, "sh", str(self.full), str(self.folder), sys.executable, *PROGRAM, *words]
+        variables = self._environment | ({"TMPDIR": str(self.full / aside)} if aside else {})
+        return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+
+    def _write(self, name: str, text: str) -> None:
+        path = self.folder / "docs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")

@@ -1,16 +1,23 @@
-"""Malformed requests to every route that takes a body, and to none."""
+"""Malformed requests, slow questions beside others, and servers that end under a service of two processes."""
 
 import asyncio
 import json
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from benchmarks.hostile.trying import QUESTION, Tried, alone, index
+import httpx
+
+from benchmarks.hostile.trying import OPTIONS, QUESTION, Tried, alone, index
+from benchmarks.processes import PATIENCE_S, Service, free_port, responds, service, wait_until
 
 AT_ONCE = 8
-PATIENCE_S = 30
+MOST_S = 30
 NOT_ANSWERED = "closed"
 ASKED: dict[str, dict[str, Any]] = {
     "/api/query": {"query": QUESTION, "topK": 3, "threshold": 0.1, "history": []},
@@ -96,10 +103,107 @@ async def told(url: str, request: bytes) -> str:
             writer.write(request)
             await writer.drain()
         with suppress(ConnectionError):
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(MOST_S):
                 answer = await reader.readline()
     finally:
         writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()
     return answer.split()[1].decode() if answer else NOT_ANSWERED
+
+
+QUESTIONS = 145  # A process answers 100 at once.
+ROUNDS = 5
+WITHIN_S = 5  # A queue of questions would hold a request for as long as a question waits for its turn.
+# One path for each kind of route that asks nothing.
+UNASKED = (
+    *("/health/live", "/health/ready", "/api/health", "/health", "/metrics", "/", "/embed", "/icon"),
+    *("/static/page.css", "/api/documents", "/api/me", "/openapi.json"),
+)
+
+
+def attack_busy(folder: Path) -> list[Tried]:
+    index(folder)
+    tried = Tried("requests beside 145 slow questions", f"answered within {WITHIN_S} s")
+    with ExitStack() as stack:
+        # The system takes the connections, and nobody reads them.
+        model = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2 * QUESTIONS))
+        options = {"LLM_PROVIDER": "groq", "LLM_API_KEY": "gsk_none"}
+        options |= {"LLM_BASE_URL": f"http://127.0.0.1:{model.getsockname()[1]}", "LLM_TIMEOUT_S": "600"}
+        running = stack.enter_context(alone(folder, **options))
+        for _ in range(QUESTIONS):
+            stack.enter_context(_asking(running.url))
+        wait_until(lambda: b"waypoint_questions_running 100.0" in _get(running.url, "/metrics"))
+        for number in range(ROUNDS):
+            for path in UNASKED:
+                tried.add(f"{path}, round {number}", held=bool(_get(running.url, path)))
+    return [tried]
+
+
+def _asking(url: str) -> socket.socket:
+    address = urlsplit(url)
+    body = json.dumps({"query": QUESTION})
+    head = f"POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    connection = socket.create_connection((str(address.hostname), int(address.port or 0)))
+    connection.sendall(f"{head}\r\n\r\n{body}".encode())
+    return connection
+
+
+def _get(url: str, path: str) -> bytes:
+    """Return what a path answers in time; nothing where it does not, or refuses."""
+    with suppress(httpx.HTTPError):
+        return httpx.get(url + path, timeout=WITHIN_S).raise_for_status().content
+    return b""
+
+
+EVERY = 8  # Of the malformed requests, all of which one process has had already.
+RABBITMQ = "amqp://guest:guest@127.0.0.1:5672/"
+HELD = "answered, refused or 503; never 500"
+
+
+def attack_stack(folder: Path) -> list[Tried]:
+    with ExitStack() as stack:
+        chroma, port = stack.enter_context(chroma_server(folder / "chroma"))
+        index(folder, chroma_host="127.0.0.1", chroma_port=port)
+        options = {"CACHE_ENABLED": "true", "CACHE_BACKEND": "ledger", "RABBITMQ_URL": RABBITMQ}
+        options |= {"CHROMA_HOST": "127.0.0.1", "CHROMA_PORT": str(port)}
+        running = stack.enter_context(service(folder, "--workers", "2", **OPTIONS | options))
+        kind = "malformed requests to two workers, a Chroma server and RabbitMQ"
+        tried = asyncio.run(try_requests(running.url, kind, every=EVERY))
+        return [tried, _ended(running, chroma)]
+
+
+def _ended(running: Service, chroma: "subprocess.Popen[bytes]") -> Tried:
+    """End a worker, then the Chroma server, and ask meanwhile."""
+    tried = Tried("servers and workers that end", HELD)
+    running.workers()[0].kill()
+    for number in range(10):
+        tried.add(f"a worker was killed, question {number}", held=_ask(running.url, f"{number}") not in {500, 502})
+    chroma.kill()
+    chroma.wait()
+    for number in range(10, 20):
+        tried.add(
+            f"the Chroma server is away, question {number}",
+            held=_ask(running.url, f"{number}") != httpx.codes.INTERNAL_SERVER_ERROR,
+        )
+    return tried
+
+
+def _ask(url: str, case: str = "") -> int:
+    body = {"query": f"{QUESTION} {case}".strip()}
+    try:
+        return httpx.post(f"{url}/api/query", json=body, timeout=PATIENCE_S).status_code
+    except httpx.TransportError:
+        return 0  # The connection of a killed worker.
+
+
+@contextmanager
+def chroma_server(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    port, program = free_port(), Path(sys.executable).with_name("chroma")
+    command = [str(program), "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until(lambda: responds(f"http://127.0.0.1:{port}/api/v2/heartbeat"))
+            yield process, port
+        finally:
+            process.kill()

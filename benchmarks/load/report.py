@@ -1,12 +1,15 @@
-"""Tables of what the users of each load were told, and what of it was aimed at."""
+"""One load, and the tables of what its users were told and what was aimed at."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import psutil
 
-from benchmarks.load.users import Sample
-from benchmarks.tables import table, verdicts
+from benchmarks.load.users import Ask, Sample, ask_all
+from benchmarks.offline import questions
+from benchmarks.tables import verdicts
 
 MODEL_MS = 500
 """What the language model takes for an answer, or until the first word of a stream."""
@@ -86,33 +89,6 @@ def aims(loads: Sequence[Measured], users: tuple[int, int, int] = (16, 50, 200))
     return verdicts(found)
 
 
-def paired(pairs: Sequence[tuple[Measured, Measured]]) -> str:
-    """Return a row for each pair of loads, of the commit before and of this one, and the median ratio of each kind."""
-    rows = [
-        (
-            now.name,
-            now.users,
-            f"{before.errors} / {now.errors}",
-            f"{before.processor_ms:.1f} ms / {now.processor_ms:.1f} ms",
-            f"{now.processor_ms / before.processor_ms:.2f}",
-        )
-        for before, now in pairs
-    ]
-    head = ("asked", "users", "errors before / now", "processor an answer before / now", "ratio")
-    found = [
-        f"{name}: {np.median(each):.2f} times the processor an answer, median" for name, each in ratios(pairs).items()
-    ]
-    return "\n".join([table(head, rows), "", *found])
-
-
-def ratios(pairs: Sequence[tuple[Measured, Measured]]) -> dict[str, list[float]]:
-    """Return the ratio of the processor's time an answer of each pair, by what was asked."""
-    found: dict[str, list[float]] = {}
-    for before, now in pairs:
-        found.setdefault(now.name, []).append(round(now.processor_ms / before.processor_ms, 3))
-    return found
-
-
 def _within(values: Sequence[float], most_ms: float) -> tuple[str, bool]:
     return _ms(values), _p95(values) <= most_ms
 
@@ -132,3 +108,38 @@ def _ms(values: Sequence[float]) -> str:
 
 def _both(values: Sequence[float]) -> str:
     return " / ".join(f"{value:.0f} ms" for value in np.percentile(values, [50, 95])) if values else ""
+
+
+WARM_S = 3.0
+SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error"}
+
+
+@dataclass(frozen=True)
+class Load:
+    """Who asks what and how; the processor's time is that of the processes that are `watched`."""
+
+    name: str
+    url: str
+    ask: Ask
+    users: int
+    watched: tuple[psutil.Process, ...] = ()
+
+    def used(self) -> float:
+        """Return the seconds of a processor that were used so far."""
+        return sum(times.user + times.system for times in (process.cpu_times() for process in self.watched))
+
+
+def measured(load: Load, seconds: float, *, warm_s: float = WARM_S) -> Measured:
+    """Load the service for so many seconds after `warm_s`, and return what came of it."""
+    used: list[float] = []
+    asking = ask_all(
+        load.url,
+        questions("answerable"),
+        load.ask,
+        users=load.users,
+        warm_s=warm_s,
+        seconds=seconds,
+        mark=lambda: used.append(load.used()),
+    )
+    samples = asyncio.run(asking)
+    return Measured(load.name, load.users, seconds, samples, used[1] - used[0])

@@ -2,7 +2,7 @@ import json
 
 from werkzeug import Request, Response
 
-from benchmarks.load.report import QUERY, STREAM, Measured, aims, paired, ratios, row
+from benchmarks.load.report import QUERY, STREAM, Measured, aims, row
 from benchmarks.load.users import Sample, ask_all, whole
 
 FAST = [Sample(whole=510 + n, handler=505 + n) for n in range(20)]
@@ -19,32 +19,8 @@ def test_a_row_tells_answers_errors_times_and_the_processor():
     assert row(load) == "| `/api/query` | 16 | 10.0 | 1 | 520 ms / 528 ms | 14 ms / 23 ms | 10.0 ms |"
 
 
-def test_a_row_of_streams_tells_their_first_event_and_words():
-    told = "first event 40 ms / 48 ms, first words 2 ms / 2 ms"
-    assert (
-        row(Measured(STREAM, 1, 2, STREAMED)) == f"| `/copilot/stream` | 1 | 10.0 | 0 | 900 ms / 900 ms | {told} |  |"
-    )
-
-
-def test_two_commits_are_compared_by_the_median_ratio_of_the_processor_an_answer_takes():
-    before = Measured(QUERY, 8, 2, FAST, used=0.2)
-    pairs = [(before, Measured(QUERY, 8, 2, FAST, used=used)) for used in (0.2, 0.22, 0.5)]
-
-    assert ratios(pairs) == {QUERY: [1.0, 1.1, 2.5]}
-    told = paired(pairs).splitlines()
-    assert told[3] == "| `/api/query` | 8 | 0 / 0 | 10.0 ms / 11.0 ms | 1.10 |"
-    assert told[-1] == "`/api/query`: 1.10 times the processor an answer, median"
-
-
 def verdicts(*loads: Measured) -> list[str]:
     return [line.split(" | ")[-1].rstrip(" |") for line in aims(loads).splitlines()[2:]]
-
-
-def test_other_numbers_of_users_have_the_same_aims():
-    stream = Measured(STREAM, 2, 2, STREAMED)
-
-    told = aims([query(2), query(3), query(4), stream], (2, 3, 4))
-    assert "4 users: as many answers a second as 3 have | 1.00 x | held" in told
 
 
 def test_what_was_aimed_at_is_held_against_what_was_found():

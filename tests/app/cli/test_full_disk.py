@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.hostile.disk import ASIDE, STORES, Desk, can_mount
+from benchmarks.hostile.commands import ASIDE, STORES, Desk, can_mount
 from tests.served import GUIDE, QUESTION
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")]
