@@ -83,20 +83,13 @@ async def test_a_question_that_the_model_cannot_read_is_told_so_with_the_closest
     assert answer["metadata"]["model"] is None
 
 
-@WAYS
-async def test_an_unsure_answer_has_its_words_in_a_checked_stream_too(way):
-    answer = await asked(gst_chain(unread=UNREAD), way, {"question": "税率是多少"})
-
-    assert (answer["outcome"], answer["answer"]) == ("unsure", UNREAD)
-
-
 def test_the_scope_gate_declines_no_question_that_it_cannot_read():
     intent = Intent(name="rates", redirect="Ask pricing.", examples=(RATE["question"],))
     scope = ScopeFile(intents=(intent,), in_scope=("What is GST?",))
     gate: Any = ScopeGate(scope, WordEmbeddings())
 
     assert gate.invoke(RATE)["intent"] == "rates"
-    assert gate.invoke(RATE | {"language": "id"}) is None
+    assert gate.invoke(RATE | {"language": "id"}) is gate.invoke(RATE | {"foreign": True}) is None
 
 
 def test_a_text_of_the_deployments_own_goes_before_the_packaged_translation(tmp_path):

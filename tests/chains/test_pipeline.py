@@ -1,7 +1,11 @@
+"""The chain as a whole: what it answers, what it refuses, and what it logs."""
+
+import logging
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
@@ -10,12 +14,15 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
 import chains
+from chains import build_chain
 from chains.callbacks import CallRecord
 from chains.citations import CiteSources
 from chains.errors import LLMUnavailableError, QuestionError
+from chains.logs import get_logger
 from chains.output import merge, split
 from chains.state import Answer
-from tests.chains.gst import ANSWER, DOCUMENT, Shelf, gst_chain, lasting
+from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, Shelf, gst_chain, lasting
+from tests.chains.test_composition import called, every_way
 from tests.clocks import StoppedClock
 from tests.streams import asked, merged
 
@@ -42,16 +49,15 @@ def test_invoke_cites_the_document_that_was_retrieved():
     assert answer["related_docs"] == [{"title": "GST Guide", "category": "regulatory", "doc_id": "gst", "url": None}]
 
 
-async def test_every_way_to_call_gives_the_same_answer():
-    chain, question = build(), {"question": "Rate?"}
-    expected = lasting(chain.invoke(question))
+@every_way
+async def test_every_way_to_call_gives_the_same_answer(way):
+    assert lasting(await called(build(), way)) == lasting(build().invoke(QUESTION))
 
-    assert lasting(await chain.ainvoke(question)) == expected
-    assert lasting(merged(list(chain.stream(question)))) == expected
-    assert lasting(merged([part async for part in chain.astream(question)])) == expected
-    assert [lasting(answer) for answer in chain.batch([question, question])] == [expected] * 2
-    events = [event async for event in chain.astream_events(question, version="v2")]
-    assert lasting(events[-1]["data"]["output"]) == expected
+
+async def test_the_last_event_holds_the_answer():
+    events = [event async for event in build().astream_events(QUESTION, version="v2")]
+
+    assert lasting(events[-1]["data"]["output"]) == lasting(build().invoke(QUESTION))
 
 
 def test_fields_stream_in_the_order_of_the_stages():
@@ -81,12 +87,9 @@ def test_nothing_retrieved_skips_the_model():
 
 
 @pytest.mark.parametrize("question", ["", " \n\t", "x" * 4001, 7, None])
-def test_a_question_that_cannot_be_asked_is_refused(question):
+def test_a_question_that_cannot_be_asked_is_refused_and_the_longest_passes(question):
     with pytest.raises(QuestionError):
         build().invoke({"question": question})
-
-
-def test_the_longest_question_passes():
     assert build().invoke({"question": "x" * 4000})["question"] == "x" * 4000
 
 
@@ -204,15 +207,6 @@ def test_each_sentence_of_a_checked_stream_comes_with_its_citations(style):
         assert len(known) == 3
 
 
-async def test_a_replacement_comes_every_other_way_as_well():
-    chain, question = build("Elephants fly.", citations=CiteSources(checked=False)), {"question": "Rate?"}
-    fallback = chain.invoke(question)["answer"]
-
-    assert (await chain.ainvoke(question))["answer"] == fallback
-    assert [answer["answer"] for answer in chain.batch([question])] == [fallback]
-    assert merged([part async for part in chain.astream(question)])["replacement"] == fallback
-
-
 @settings(deadline=None, max_examples=40)
 @given(st.text("[1] ,`\n.ab>GST Guide Rate", max_size=40))
 def test_stream_and_invoke_agree_whatever_the_model_writes(text):
@@ -224,7 +218,8 @@ def test_stream_and_invoke_agree_whatever_the_model_writes(text):
         assert lasting(streamed) == lasting(chain.invoke({"question": "Rate?"}))
 
 
-async def test_an_error_of_the_model_arrives_as_it_was_raised_every_way():
+@every_way
+async def test_an_error_of_the_model_arrives_as_it_was_raised(way):
     class Broken(GenericFakeChatModel):
         def _stream(self, *args: Any, **kwargs: Any) -> Any:
             raise LLMUnavailableError
@@ -232,14 +227,80 @@ async def test_an_error_of_the_model_arrives_as_it_was_raised_every_way():
         def _generate(self, *args: Any, **kwargs: Any) -> Any:
             raise LLMUnavailableError
 
-    chain: Any = chains.build_chain(retriever=Shelf(documents=[DOCUMENT]), model=Broken(messages=iter([])))
-    question = {"question": "Rate?"}
-    for _ in range(25):  # The parallel readers of a stream race for the error.
+    for _ in range(25 if way == "stream" else 1):  # The parallel readers of a stream race for the error.
         with pytest.raises(LLMUnavailableError):
-            list(chain.stream(question))
-    with pytest.raises(LLMUnavailableError):
-        chain.invoke(question)
-    with pytest.raises(LLMUnavailableError):
-        await chain.ainvoke(question)
-    with pytest.raises(LLMUnavailableError):
-        [part async for part in chain.astream(question)]
+            await called(gst_chain(model=Broken(messages=iter([]))), way)
+
+
+GST = "The relief limit is S$400 for goods by air or post."
+
+
+FOUND = [
+    Document(GST, metadata={"title": "GST Guide", "section": "Reliefs"}),
+    Document("A Form D proves ASEAN origin.", metadata={"title": "Certificates of Origin"}),
+]
+
+
+def test_the_chunks_used_are_the_sources_that_a_marker_names_each_counted_once():
+    answer = f"{GST} A Form D proves ASEAN origin [Certificates of Origin]. So it is [Certificates of Origin]."
+    model = GenericFakeChatModel(messages=iter([AIMessage(answer)]))
+    found = build_chain(retriever=lambda _: FOUND, model=model).invoke({"question": "Q?"})
+
+    assert [citation["attributed"] for citation in found["citations"]] == [True, False, False]
+    assert found["metadata"]["chunks_used"] == 1
+
+
+def test_tokens_that_the_provider_had_in_its_cache_are_told():
+    usage: Any = {
+        "input_tokens": 900,
+        "output_tokens": 9,
+        "total_tokens": 909,
+        "input_token_details": {"cache_read": 640},
+    }
+    model = GenericFakeChatModel(messages=iter([AIMessage(f"{GST} [GST Guide].", usage_metadata=usage)]))
+    found = build_chain(retriever=lambda _: FOUND, model=model).invoke({"question": "Q?"})
+
+    told = {"input_tokens": 900, "output_tokens": 9, "total_tokens": 909, "cached_tokens": 640}
+    assert found["metadata"]["usage"] == told
+
+
+def test_nothing_is_printed_where_the_program_has_set_up_no_logging(capfd):
+    structlog.reset_defaults()
+
+    get_logger("waypoint_test.module").warning("away", error="Timeout")
+
+    assert capfd.readouterr() == ("", "")
+
+
+def test_lines_go_to_the_programs_logging_with_their_fields_and_without_secrets(caplog):
+    structlog.reset_defaults()
+
+    with structlog.contextvars.bound_contextvars(request_id="r1"):
+        get_logger("waypoint_test.module").warning("away", url="redis://me:hunter2@cache", api_key="gsk_12345678")
+
+    [record] = caplog.records
+    assert (record.name, record.levelno) == ("waypoint_test.module", logging.WARNING)
+    assert record.getMessage() == "away url='redis://me:***@cache' api_key='***' request_id='r1'"
+
+
+def test_an_error_brings_its_traceback_and_a_percent_sign_is_only_that(caplog):
+    structlog.reset_defaults()
+    try:
+        raise ValueError("100 %s")
+    except ValueError:
+        get_logger("waypoint_test.module").exception("failed")
+
+    line, *traceback = caplog.records[0].getMessage().splitlines()
+    assert line == "failed"
+    assert traceback[-1] == "ValueError: 100 %s"
+
+
+def test_a_program_that_configures_structlog_later_gets_the_lines_there(capfd):
+    log = get_logger("waypoint_test.module")
+    structlog.configure(processors=[structlog.processors.JSONRenderer()])
+    try:
+        log.info("answered", citations=2)
+    finally:
+        structlog.reset_defaults()
+
+    assert capfd.readouterr().out == '{"citations": 2, "event": "answered"}\n'

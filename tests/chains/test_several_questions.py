@@ -11,7 +11,7 @@ import prompts
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.answer import OfflineAnswer, decline, together
 from chains.confidence import CalibratedConfidence
-from chains.metadata import PARTS, WITHHELD
+from chains.metadata import PARTS
 from chains.retrieval import ChunkRetriever, Filters, retrieve
 from chains.scope import ScopeGate, parse_scope
 from chains.state import Cited, Confidence
@@ -136,12 +136,6 @@ def test_a_message_is_declined_where_each_of_its_questions_is(second, outcome, c
 
     assert answer["outcome"] == outcome
     assert [one["section"] for one in answer["closest"]][: len(closest)] == closest
-
-
-def test_a_withheld_answer_has_no_closest_passages():
-    leak = AIMessage("Secret.", response_metadata={WITHHELD: "leak"})
-    answer = chain(model=GenericFakeChatModel(messages=iter([leak]))).invoke(MESSAGE)
-    assert (answer["outcome"], answer["closest"]) == ("blocked", [])
 
 
 def test_without_a_model_the_question_that_found_nothing_is_named():

@@ -4,25 +4,18 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage
 
-from chains.around.observers import Call, ObservedRunnable
 from chains.caching.answers import BRIEF_TTL_S
 from chains.errors import ConfigurationError, LLMTimeoutError, QuestionError
 from chains.output import merge, split
 from tests.chains.caching.chain import TTL_S, Desk, answer
+from tests.chains.test_composition import called
 
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
 PUBLIC = {"configurable": {"audience": "public"}}
 
 
 async def ask(chain, way: str = "invoke", config=None, **options):
-    question = {"question": "Q?", **options}
-    if way == "invoke":
-        return chain.invoke(question, config)
-    if way == "ainvoke":
-        return await chain.ainvoke(question, config)
-    if way == "stream":
-        return merge(chain.stream(question, config))
-    return merge([part async for part in chain.astream(question, config)])
+    return await called(chain, way, config, {"question": "Q?", **options})
 
 
 @pytest.mark.parametrize("second", WAYS)
@@ -47,11 +40,10 @@ async def test_a_kept_answer_streams_in_the_order_of_the_chain_and_in_pieces():
 
     assert told[:-1] == [part async for part in desk.cached.astream({"question": "Q?"})][:-1]
     assert [part["answer"] for part in told if "answer" in part] == ["It is  nine\npercent of the ", "value [GST]. "]
-    before, after = (
-        ["question", "documents"],
-        ["outcome", "citations", "sources", "related_docs", "closest", "unsupported", "draft", "confidence"],
-    )
-    assert list(dict.fromkeys(name for part in told for name in part)) == [*before, "answer", *after, "metadata"]
+    assert list(dict.fromkeys(name for part in told for name in part)) == [
+        *("question", "documents", "answer", "outcome", "citations", "sources", "related_docs", "closest"),
+        *("unsupported", "draft", "confidence", "metadata"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "  ", "word", " lead", "trail \n\n"])
@@ -121,22 +113,14 @@ async def test_a_new_index_and_other_settings_never_serve_an_old_answer():
     assert desk.chain.calls == 2
 
 
-@pytest.mark.parametrize("options", [{"history": [object()]}, {"top_k": object()}])
-async def test_what_cannot_be_named_is_asked_anew(options):
+@pytest.mark.parametrize(("options", "index"), [({"history": [object()]}, "1"), ({"top_k": object()}, "1"), ({}, None)])
+async def test_what_cannot_be_named_and_an_index_that_tells_of_no_change_are_asked_anew(options, index):
     desk = Desk()
+    desk.index = index
     for way in WAYS:
         await ask(desk.cached, way, **options)
 
     assert desk.chain.calls == len(WAYS)
-
-
-async def test_an_index_whose_changes_nobody_tells_of_is_asked_anew():
-    desk = Desk()
-    desk.index = None
-    await ask(desk.cached)
-    await ask(desk.cached)
-
-    assert desk.chain.calls == 2
 
 
 @pytest.mark.parametrize(
@@ -219,24 +203,6 @@ async def test_events_and_batches_come_from_the_cache_too():
     assert {event["name"] for event in events} == {"cited_answer"}
     assert [event["event"] for event in events][0 :: len(events) - 1] == ["on_chain_start", "on_chain_end"]
     assert [one["metadata"]["cache"] for one in await desk.cached.abatch([{"question": "other"}] * 2)] == ["answer"] * 2
-
-
-async def test_observers_are_told_of_kept_answers():
-    seen: list[Call] = []
-
-    class Notebook:
-        def started(self, call: Call) -> None:
-            pass
-
-        def ended(self, call: Call) -> None:
-            seen.append(call)
-
-    desk = Desk()
-    chain = ObservedRunnable(desk.cached, [Notebook()])
-    for way in WAYS:
-        await ask(chain, way)
-
-    assert [call.answer and call.answer["metadata"]["cache"] for call in seen] == [None, "answer", "answer", "answer"]
 
 
 async def test_what_one_caller_does_to_its_answer_reaches_no_other():

@@ -67,16 +67,6 @@ async def test_the_error_of_the_call_is_everybody_s():
     assert (await desk.cached.ainvoke(Q))["metadata"]["cache"] is None
 
 
-async def test_a_stream_that_nobody_reads_on_holds_nobody_up():
-    desk = Desk()
-    stream = desk.cached.astream(Q)
-    await anext(stream)
-
-    assert (await desk.cached.ainvoke(Q))["answer"] == answer()["answer"]
-    assert desk.chain.calls == 1
-    assert merge([part async for part in stream])["answer"] == answer()["answer"]
-
-
 @pytest.mark.parametrize("way", ["ainvoke", "astream"])
 async def test_who_came_first_may_leave_and_the_others_get_their_answer(way):
     desk = blocked()

@@ -1,7 +1,13 @@
+"""One level of cache: its store, its keys, what it counts, and what a call tells of it."""
+
 import pytest
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from pydantic import TypeAdapter
 
-from chains.caching.typed_cache import EVENTS, CacheStats, MemoryStore, StoreError, TypedCache
+from chains.caching.typed_cache import EVENTS, CacheStats, MemoryStore, StoreError, TypedCache, canonical
+from chains.callbacks import CallRecord, note
+from tests.chains.test_composition import called, every_way
+from tests.clocks import StoppedClock
 
 
 class BrokenStore(MemoryStore):
@@ -82,3 +88,74 @@ def test_names_say_whose_they_are_and_hide_what_was_asked():
     [name] = store._values
     assert name.startswith("waypoint:embedding:")
     assert "secret" not in name
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), {1, 2}, b"bytes"])
+def test_what_is_no_plain_data_has_no_key(value):
+    with pytest.raises((TypeError, ValueError)):
+        canonical({"value": value})
+
+
+def test_what_was_asked_for_the_longest_time_ago_makes_room():
+    store = MemoryStore(capacity=6)
+    for name in "abc":
+        store.set(name, b"1")
+    store.get("a")
+    store.set("d", b"4")
+
+    assert [store.get(name) for name in "abcd"] == [b"1", None, b"1", b"4"]
+    assert store.size == 6
+
+
+def test_one_that_is_larger_than_all_the_room_is_not_kept_and_one_in_place_of_another_takes_its_room():
+    store = MemoryStore(capacity=6)
+    store.set("a", b"1")
+    store.set("b", b"123456")
+    assert (store.get("a"), store.get("b"), store.size) == (b"1", None, 2)
+    store.set("a", b"12345")
+    store.set("a", b"54321")
+    assert store.get("a") == b"54321"
+
+
+@pytest.mark.parametrize(("given", "lifetime"), [(None, 60), (5, 5), (0, 60)])
+def test_a_value_lives_for_its_time_and_no_longer(given, lifetime):
+    clock = StoppedClock()
+    store = MemoryStore(capacity=100, ttl_s=60, clock=clock)
+    store.set("a", b"1", ttl_s=given)
+
+    clock.sleep(lifetime)
+    assert store.get("a") == b"1"
+    clock.sleep(0.001)
+    assert store.get("a") is None
+    assert store.size == 0
+
+
+FOUND, MISSED = True, False
+
+
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        ([], None),
+        ([("embedding", MISSED)], None),
+        ([("embedding", FOUND), ("retrieval", MISSED)], "embedding"),
+        ([("embedding", FOUND), ("retrieval", FOUND)], "retrieval"),
+        ([("embedding", MISSED), ("retrieval", MISSED), ("embedding", FOUND)], None),  # It was put there a moment ago.
+    ],
+)
+@every_way
+async def test_a_call_tells_the_furthest_of_its_own_hits_whichever_way_it_was_made(events, told, way):
+    def look(_: object) -> None:
+        for level, found in events:
+            note(level, found)
+
+    record, chain = CallRecord(), RunnableLambda(look) | RunnableLambda(lambda _: "")
+    await called(chain, way, RunnableConfig(callbacks=[record]), "")
+
+    assert record.furthest_hit() == told
+
+
+def test_outside_of_a_call_a_hit_is_nobodys():
+    record = CallRecord()
+    note("embedding", FOUND)
+    assert record.furthest_hit() is None

@@ -16,7 +16,7 @@ def passage(doc_id: str, title: str, section: str, **metadata: object) -> Passag
     return Passage(content=f"About {section} in {title}. {KEPT}", metadata=known | metadata, score=0.5)
 
 
-SHOWN = [
+BOOKSHELF = [
     passage("gst_guide", "Singapore GST Guide for Imports", "Duties & Taxes"),
     passage("terms", "Service Terms and Conditions", "6.3 Cargo Insurance", section_path=["6 Liability", "6.3 Cargo"]),
     passage("terms", "Service Terms and Conditions", "16.3 Notices"),
@@ -165,7 +165,7 @@ TRAPS = {
 
 
 def cited(answer: str, **options: object) -> list[tuple[str, str | None, str | None]]:
-    found = read(answer, SHOWN, min_citations=0, attribution=False, **options)["citations"]
+    found = read(answer, BOOKSHELF, min_citations=0, attribution=False, **options)["citations"]
     return [(c["raw"], c["doc_id"], c["section"]) for c in found if c["matched"]]
 
 
@@ -208,7 +208,7 @@ def test_a_superscript_is_a_footnote_where_a_note_has_its_number():
 
 def test_a_footnote_may_be_named_by_a_word_and_used_twice_and_carries_its_own_sentence():
     answer = f"{KEPT}[^note]\n\nElephants fly.[^note]\n\n[^note]: FAQ > Overview\n[^2]: Subject to change."
-    [first, second] = read(answer, SHOWN, min_citations=0, attribution=False)["citations"]
+    [first, second] = read(answer, BOOKSHELF, min_citations=0, attribution=False)["citations"]
     assert [first["raw"], second["raw"]] == ["[^note]", "[^note]"]
     assert first["support"] == 1.0 > second["support"]
 
@@ -246,7 +246,7 @@ def test_a_bibliography_says_what_the_numbers_stand_for(listed, style):
 
 
 def read_numbered(answer: str) -> list[tuple[str, str | None, str | None]]:
-    reading = read(answer, SHOWN, style="numbered", min_citations=0, attribution=False)
+    reading = read(answer, BOOKSHELF, style="numbered", min_citations=0, attribution=False)
     written = reading["replacement"]
     assert written is None or all(written[c["start"] : c["end"]] == c["raw"] for c in reading["citations"])
     return [(c["raw"], c["doc_id"], c["section"]) for c in reading["citations"] if c["matched"]]
@@ -267,7 +267,7 @@ def test_lines_that_are_no_bibliography_or_name_nothing_shown_match_nothing(list
 
 def test_a_number_whose_line_names_nothing_that_was_shown_is_removed():
     reading = read(
-        "So [1]. But [2].\n\nSources:\n[1] Laos Rules\n[2] FAQ > Overview", SHOWN, style="numbered", min_citations=0
+        "So [1]. But [2].\n\nSources:\n[1] Laos Rules\n[2] FAQ > Overview", BOOKSHELF, style="numbered", min_citations=0
     )
     assert reading["replacement"] == "So. But [1].\n\nSources:\nLaos Rules\n[1] FAQ > Overview"
     assert [c["doc_id"] for c in reading["citations"]] == ["faq"]

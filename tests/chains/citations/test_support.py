@@ -1,4 +1,4 @@
-"""What `support` promises, on a shipping text and on any text."""
+"""How far a passage supports a sentence: its words, numbers, names, rows and denials."""
 
 from itertools import pairwise
 
@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.citations.evidence import prepare
-from chains.citations.support import QUOTE_LIMIT, Support, support
+from chains.citations.evidence import asked_about, evidence_of, prepare
+from chains.citations.support import LEAST_SUPPORT, QUOTE_LIMIT, Support, support
+from chains.citations.verification import verify
+from chains.state import Passage
 from chains.text.tokens import tokens
+from tests.cases import cases
 
 CHUNK = """## Demurrage and detention
 
@@ -147,3 +150,238 @@ def test_spans_are_in_order_and_keep_every_word(chunk):
 def test_a_long_run_of_one_pattern_is_read_to_its_end(pattern):
     text = pattern * (200_000 // len(pattern)) + ",Word 5."
     assert prepare.__wrapped__(text).statements[-1].end == len(text)
+
+
+TABLES = {
+    "grooming": """## Grooming
+
+| Service | Dog | Cat |
+|---|---|---|
+| Wash and dry | £38 | £29 |
+| Full groom | £52 | £47 |
+| Nail trim | £12 | £10 |
+""",
+    "bakery": """Prices include VAT.
+
+| Item | Price |
+|---|---|
+| Sourdough loaf | €4.80 |
+| Rye loaf | €5.20 |
+| Almond croissant | €3.10 |
+| Plain croissant | €2.20 |
+""",
+    "gym": """| Plan | Monthly | Joining fee | Notice |
+|---|---|---|---|
+| Off-peak | $29 | $0 | 30 days |
+| Standard | $45 | $20 | 30 days |
+| Family | $79 | $35 | 60 days |
+""",
+    "plans": """| Feature | Basic | Pro | Enterprise |
+|---|---|---|---|
+| Single sign-on | No | No | Yes |
+| Phone support | No | Yes | Yes |
+| Storage | 10 GB | 100 GB | 1 TB |
+| Audit log | - | 90 days | 7 years |
+""",
+    "library": """| Day | Opens | Closes |
+|---|---|---|
+| Monday | 09:00 | 18:00 |
+| Wednesday | 10:00 | 20:00 |
+| Saturday | 10:00 | 14:00 |
+""",
+    "doses": """| Weight | Dose | How often |
+|---|---|---|
+| up to 5 kg | 0.5 ml | twice a day |
+| 5-10 kg | 1 ml | twice a day |
+| 10-20 kg | 2 ml | once a day |
+""",
+    "garage": """| Job | Hours | Price |
+|---|---|---|
+| Oil change | 0.5 | 79 EUR |
+| Brake pads, front | 1.5 | 240 EUR |
+| Timing belt | 4 | 620 EUR |
+
+Labour = hours x 95 EUR.
+
+**Cars are handed in by 08:30 on the day of the appointment.**
+""",
+    "hotel": """Room rates per night:
+
+- Single room: CHF 110
+- Double room: CHF 165
+- Suite with balcony: CHF 290
+
+Total price = nights x room rate + CHF 3.50 city tax per person and night.
+
+**Cancel free of charge until 18:00 two days before arrival.**
+""",
+    "school": """## Terms
+
+| Term | Begins | Ends |
+|---|---|---|
+| Autumn | 2 September 2026 | 18 December 2026 |
+| Spring | 5 January 2027 | 26 March 2027 |
+
+**Applications close on 15 May 2026.**
+""",
+    "energy": """| Tariff | Day (ct/kWh) | Night (ct/kWh) | Standing charge |
+|---|---|---|---|
+| Green Fix | 31.4 | 24.9 | 11 EUR a month |
+| Flex | 27.8 | 27.8 | 9 EUR a month |
+""",
+}  # fmt: skip
+
+SUPPORTED = [
+    ("grooming", "How much is a full groom for a cat?", "Full groom: £52 for a dog; £47 for a cat."),
+    ("grooming", "How much is a full groom for a cat?", "A full groom costs £47 for a cat."),
+    ("grooming", "How much is a full groom for a cat?", "For a cat, the full groom is £47."),
+    ("grooming", "What does a nail trim cost?", "| Nail trim | £12 | £10 |"),
+    ("grooming", "What does a nail trim cost?", "Nail trim – Dog: £12; Cat: £10."),
+    ("grooming", "What does a nail trim cost?", "A nail trim is £12 for dogs and £10 for cats."),
+    ("grooming", "What do you charge for a wash?", "Wash and dry: £38 (dog), £29 (cat)"),
+    ("bakery", "How much is the rye?", "| Rye loaf | €5.20 |"),
+    ("bakery", "How much is the rye?", "The rye loaf costs €5.20."),
+    ("bakery", "How much is the rye?", "Rye loaf: €5.20"),
+    ("bakery", "What is the price of an almond croissant?", "An almond croissant is €3.10."),
+    ("bakery", "What is the price of an almond croissant?", "€3.10"),
+    ("bakery", "Which croissants do you sell?", "Plain croissant €2.20, almond croissant €3.10."),
+    ("gym", "What is the joining fee of the family plan?", "The joining fee of the Family plan is $35."),
+    ("gym", "What is the joining fee of the family plan?", "Family – Monthly: $79; Joining fee: $35; Notice: 60 days."),
+    ("gym", "How long is the notice for standard?", "The notice for the Standard plan is 30 days."),
+    ("gym", "How much is off-peak a month?", "Off-peak costs $29 monthly, without a joining fee."),
+    ("gym", "How much is off-peak a month?", "$29 a month."),
+    ("plans", "Does Pro have phone support?", "Yes, Pro has phone support."),
+    ("plans", "Which plan has single sign-on?", "Single sign-on: Basic No, Pro No, Enterprise Yes"),
+    ("plans", "How much storage has Enterprise?", "Enterprise has 1 TB of storage."),
+    (
+        "plans",
+        "How much storage has Enterprise?",
+        "Storage is 10 GB for Basic, 100 GB for Pro and 1 TB for Enterprise.",
+    ),
+    ("plans", "How long is the audit log kept in Pro?", "The audit log is 90 days in Pro."),
+    ("library", "When do you open on Saturday?", "On Saturday the library opens at 10:00 and closes at 14:00."),
+    ("library", "When do you open on Saturday?", "Saturday: 10:00 - 14:00"),
+    ("library", "How late are you open on Wednesday?", "It closes at 20:00 on Wednesday."),
+    ("doses", "What is the dose for 7 kg?", "5-10 kg: 1 ml, twice a day."),
+    ("doses", "What is the dose for 7 kg?", "For 5-10 kg the dose is 1 ml twice a day."),
+    ("doses", "How often for a dog of 15 kg?", "10-20 kg – Dose: 2 ml; How often: once a day."),
+    ("garage", "What does a timing belt cost?", "The timing belt takes 4 hours and costs 620 EUR."),
+    ("garage", "What does a timing belt cost?", "Timing belt – 620 EUR"),
+    ("garage", "How is labour calculated?", "Labour is 95 EUR x hours."),
+    ("garage", "How is labour calculated?", "Labour = hours x 95 EUR"),
+    ("garage", "When must I bring the car?", "The car must be handed in by 08:30 on the day of the appointment."),
+    ("hotel", "What is a double?", "Double room: CHF 165"),
+    ("hotel", "What is a double?", "A double room costs CHF 165 per night."),
+    (
+        "hotel",
+        "How is the total price made up?",
+        "The total price is the room rate x nights + CHF 3.50 city tax per person and night.",
+    ),
+    ("hotel", "Until when can I cancel?", "You can cancel free of charge until 18:00 two days before arrival."),
+    ("hotel", "Until when can I cancel?", "Until 18:00 two days before arrival."),
+    ("school", "When do applications close?", "The deadline for applications is 15 May 2026."),
+    ("school", "When does spring term begin?", "The Spring term begins on 5 January 2027."),
+    ("school", "When does spring term begin?", "Spring: 5 January 2027 to 26 March 2027."),
+    ("energy", "What is the night price of Green Fix?", "Green Fix costs 24.9 ct/kWh at night."),
+    ("energy", "What is the standing charge of Flex?", "Flex has a standing charge of 9 EUR a month."),
+]  # fmt: skip
+
+WRONG = [
+    ("grooming", "How much is a full groom for a cat?", "A full groom costs £29 for a cat."),
+    ("grooming", "How much is a full groom for a cat?", "A full groom costs £52 for a cat."),
+    ("grooming", "What does a nail trim cost?", "A nail trim is £38 for a dog."),
+    ("bakery", "How much is the rye?", "The rye loaf costs €4.80."),
+    ("bakery", "What is the price of an almond croissant?", "An almond croissant is €2.20."),
+    ("gym", "What is the joining fee of the family plan?", "The joining fee of the Family plan is $79."),
+    ("gym", "What is the joining fee of the family plan?", "The joining fee of the Family plan is $20."),
+    ("gym", "How long is the notice for standard?", "The notice for the Standard plan is 60 days."),
+    ("plans", "How much storage has Enterprise?", "Enterprise has 100 GB of storage."),
+    ("plans", "How long is the audit log kept in Pro?", "The audit log is 7 years in Pro."),
+    ("library", "When do you open on Saturday?", "On Saturday the library opens at 09:00."),
+    ("doses", "What is the dose for 7 kg?", "The dose for 5-10 kg is 2 ml."),
+    ("garage", "What does a timing belt cost?", "The timing belt costs 240 EUR."),
+    ("hotel", "What is a double?", "A double room costs CHF 110 per night."),
+    ("school", "When does spring term begin?", "The Spring term begins on 2 September 2026."),
+    ("energy", "What is the night price of Green Fix?", "Green Fix costs 31.4 ct/kWh at night."),
+]
+
+
+def _support(table, question, sentence):
+    passage = Passage(content=TABLES[table], metadata={"title": "Price list"}, score=0.7)
+    return verify([sentence], [passage], None, asked_about(question, [passage]))
+
+
+ROWS = {"what restates a row or formula is supported": (True, SUPPORTED), "another cell's value is not": (False, WRONG)}
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "sentence", "expected"),
+    cases({claim: [(*case, expected) for case in group] for claim, (expected, group) in ROWS.items()}),
+)
+def test_a_sentence_is_supported_by_its_own_row(table, question, sentence, expected):
+    verified = _support(table, question, sentence)
+    assert verified.supported is expected, verified
+
+
+PASSAGE = "Free time is 5 days for import containers. After that, demurrage is charged per day and container."
+
+
+def score(sentence: str, title: str = "", section: str = "") -> float:
+    metadata = {"title": title, "section": section}
+    return support(sentence, evidence_of(Passage(content=PASSAGE, metadata=metadata, score=None))).score
+
+
+@pytest.mark.parametrize("foreign", ["in Jakarta ", "from 3 companies ", "on weekdays at Tanjung Priok "])
+def test_a_name_or_a_number_that_the_passage_lacks_costs_more_than_a_word(foreign):
+    sentence = "Import containers {}get free time of 5 days."
+    assert score(sentence.format(foreign)) < score(sentence.format("usually loaded "))
+
+
+@pytest.mark.parametrize("place", ["title", "section"])
+def test_a_name_in_the_title_or_section_is_not_missing(place):
+    sentence = "Import containers at Jakarta get free time of 5 days."
+    assert score(sentence, **{place: "Jakarta terminal"}) > score(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["Free time is at most 8 days for import containers.", "Free time 8 is 5 days."])
+def test_a_number_that_the_passage_lacks_never_reads_as_supported(sentence):
+    assert score(sentence) < LEAST_SUPPORT
+
+
+def test_a_heading_adds_no_words_to_quote_from():
+    evidence = prepare(PASSAGE, "Jakarta terminal")
+    assert evidence.text == PASSAGE
+    assert support("Jakarta terminal", evidence).score == 0
+
+
+DENIALS = """Face creams may be shipped by air. Used machinery is not allowed into the free zone.
+Bookings must be made no later than 7 days before departure. Smoking is prohibited in the warehouse of the desk.
+If the invoice is not signed, the broker returns the papers. The carrier does not refund the booking fee."""
+DENIED = prepare(DENIALS)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("Face creams may not be shipped by air at all.", "Face creams can't be shipped by air."),
+        *("Used machinery is allowed into the free zone too.", "Bookings must not be made 7 days before departure."),
+        "The carrier does refund the booking fee.",
+    ],
+)
+def test_what_is_denied_on_one_side_alone_is_not_supported(sentence):
+    found = support(sentence, DENIED)
+    assert (found.score < LEAST_SUPPORT, found.contradicted) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("Face creams may be shipped by air, too.", "Into the free zone used machinery is not allowed."),
+        *("Used machinery isn't allowed into the free zone.", "Bookings must be made 7 days before departure."),
+        "Smoking is not allowed in the warehouse of the desk.",
+        "The broker returns the papers if the invoice is signed by nobody.",
+        "No refund of the booking fee: the carrier does not refund it.",
+    ],
+)
+def test_limits_conditions_and_other_words_for_a_denial_deny_nothing(sentence):
+    assert support(sentence, DENIED).score >= LEAST_SUPPORT

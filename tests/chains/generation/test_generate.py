@@ -1,15 +1,22 @@
-from collections.abc import Iterator
+"""The stage of generation, and the pieces that it streams."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from langchain_core.caches import InMemoryCache
 from langchain_core.globals import set_llm_cache
-from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 import prompts
 from chains.errors import ConfigurationError
+from chains.generation.generate import MOST_UNREAD, PIECE_S, apieces, pieces
 from tests.chains.gst import ANSWER, QUESTION, gst_chain, writing
+from tests.clocks import StoppedClock
 
 USAGE = {"input_tokens": 5, "output_tokens": 7, "total_tokens": 12}
 
@@ -80,3 +87,82 @@ async def test_any_model_that_is_composed_of_others_will_do():
     assert chain.invoke(QUESTION)["answer"] == ANSWER
     assert (await chain.ainvoke(QUESTION))["answer"] == ANSWER
     assert "".join(part.get("answer", "") for part in chain.stream(QUESTION)) == ANSWER
+
+
+def test_the_first_chunk_comes_at_once_and_then_what_has_come_in_its_time():
+    clock = StoppedClock()
+
+    def chunks() -> Iterator[str]:
+        for chunk in "abcdefg":
+            yield chunk
+            clock.sleep(PIECE_S / 2)
+
+    assert list(pieces(chunks(), clock.now)) == [["a"], ["b", "c"], ["d", "e"], ["f", "g"]]
+
+
+async def test_what_has_come_is_shown_while_the_next_chunk_is_not_there_yet():
+    more = asyncio.Event()
+
+    async def chunks() -> AsyncIterator[str]:
+        for chunk in "abc":
+            yield chunk
+        await more.wait()
+        yield "d"
+
+    seen: list[str] = []
+    async for piece in apieces(chunks(), None, nullcontext()):
+        seen += piece
+        if seen == ["a", "b", "c"]:
+            more.set()
+
+    assert seen == ["a", "b", "c", "d"]
+
+
+async def test_the_model_is_read_no_further_ahead_of_its_reader_than_a_bound():
+    written = 0
+
+    async def chunks() -> AsyncIterator[int]:
+        nonlocal written
+        while True:
+            written += 1
+            yield written
+            await asyncio.sleep(0)
+
+    stream: Any = apieces(chunks(), None, nullcontext())
+    await anext(stream)
+    for _ in range(10 * MOST_UNREAD):  # The reader is busy elsewhere.
+        await asyncio.sleep(0)
+    assert written <= MOST_UNREAD + 1
+
+    await stream.aclose()
+    stopped = written
+    await asyncio.sleep(0)
+    assert written == stopped
+
+
+async def test_an_error_comes_after_the_words_before_it():
+    async def chunks() -> AsyncIterator[str]:
+        yield "a"
+        raise ConnectionError
+
+    seen: list[str] = []
+    try:
+        async for piece in apieces(chunks(), None, nullcontext()):
+            seen += piece
+    except ConnectionError:
+        seen.append("error")
+
+    assert seen == ["a", "error"]
+
+
+@pytest.mark.parametrize("method", ["_generate", "_agenerate", "_stream", "_astream"])
+def test_chat_models_are_still_implemented_by_the_same_methods(method):
+    assert list(inspect.signature(getattr(BaseChatModel, method)).parameters) == [
+        *("self", "messages", "stop", "run_manager", "kwargs")
+    ]
+
+
+def test_chat_models_still_say_what_tells_them_apart_and_what_traces_tell():
+    assert isinstance(inspect.getattr_static(BaseChatModel, "_llm_type"), property)
+    assert isinstance(inspect.getattr_static(BaseChatModel, "_identifying_params"), property)
+    assert list(inspect.signature(BaseChatModel._get_ls_params).parameters) == ["self", "stop", "kwargs"]

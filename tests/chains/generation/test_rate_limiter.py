@@ -71,17 +71,6 @@ def test_nothing_is_sent_while_the_provider_asked_to_wait(clock):
     assert waits(limiter, 1) == [0]
 
 
-@pytest.mark.parametrize("requested", [999_999_999_999, 3600, math.inf])
-def test_a_provider_that_asks_to_wait_for_years_is_tried_again_after_a_minute(clock, requested):
-    limiter = RateLimiter(clock=clock)
-    limiter.pause(requested)
-    with pytest.raises(LLMBusyError, match="try again in 60 s"):
-        limiter.reserve(1, left_s=90)
-    clock.time += LONGEST_PAUSE_S
-
-    assert waits(limiter, 1) == [0]
-
-
 def test_after_a_long_pause_one_request_tries_and_the_others_follow_once_it_has_ended(clock):
     limiter = RateLimiter(clock=clock)
     limiter.pause(3600)

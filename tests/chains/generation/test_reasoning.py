@@ -12,7 +12,6 @@ from langchain_core.messages import AIMessage
 
 from chains.generation import generate
 from chains.generation.reply import ReasoningFilter, without_reasoning
-from chains.output import merge
 from tests.chains.generation.test_resilient import resilient
 from tests.chains.gst import ANSWER, QUESTION, gst_chain, lasting
 from tests.chains.test_composition import called, every_way
@@ -90,30 +89,8 @@ def test_a_thought_in_blocks_of_text_is_left_out_and_what_is_no_text_left_alone(
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
 async def test_the_model_of_the_service_hands_out_no_thought_either(groq, clock, way):
     groq.replies = [Reply("<think>secret, and more of it</think>Nine percent.")]
-    model = resilient(groq, clock)
-    if way == "stream":
-        text = "".join(chunk.text for chunk in model.stream("Rate?"))
-    elif way == "astream":
-        text = "".join([chunk.text async for chunk in model.astream("Rate?")])
-    else:
-        text = (model.invoke("Rate?") if way == "invoke" else await model.ainvoke("Rate?")).text
 
-    assert text == "Nine percent."
-
-
-async def test_thoughts_are_taken_out_once(groq, clock, monkeypatch):
-    fed: list[str] = []
-    feed = ReasoningFilter.feed
-
-    def watched(words: ReasoningFilter, piece: str) -> str:
-        fed.append(piece)
-        return feed(words, piece)
-
-    monkeypatch.setattr(ReasoningFilter, "feed", watched)
-    groq.replies = [Reply(ANSWER)]
-    merge(gst_chain(model=resilient(groq, clock)).stream(QUESTION))
-
-    assert "".join(fed) == ANSWER
+    assert (await called(resilient(groq, clock), way, question="Rate?")).text == "Nine percent."
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
@@ -130,13 +107,4 @@ async def test_the_step_alone_shows_no_thought_either(way):
     state: Any = {"question": "Which rate?", "context": {"text": "Nine percent.", "passages": passages}}
     step = generate(GenericFakeChatModel(messages=iter([AIMessage(THOUGHT)])))
 
-    if way == "invoke":
-        shown = str(step.invoke(state).text)
-    elif way == "ainvoke":
-        shown = str((await step.ainvoke(state)).text)
-    elif way == "stream":
-        shown = "".join(str(piece.text) for piece in step.stream(state))
-    else:
-        shown = "".join([str(piece.text) async for piece in step.astream(state)])
-
-    assert shown == ANSWER
+    assert (await called(step, way, question=state)).text == ANSWER

@@ -16,6 +16,7 @@ from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUn
 from chains.generation.reply import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.resilient import ResilientChatModel
 from chains.metadata import degradation_of
+from tests.chains.test_composition import called
 from tests.fakes import FakeGroq, Reply, groq_server
 
 MESSAGES: list[BaseMessage] = [HumanMessage("What is the rate?")]
@@ -33,19 +34,7 @@ def resilient(groq: FakeGroq, clock: Clock, *, offline: bool = True, **settings:
 
 
 async def ask(model: Runnable[Any, BaseMessage], way: str, config: Any = None) -> Any:
-    chain = RunnablePassthrough[Any]() | model
-    if way == "invoke":
-        return chain.invoke(MESSAGES, config)
-    if way == "ainvoke":
-        return await chain.ainvoke(MESSAGES, config)
-    if way == "stream":
-        chunks = list(chain.stream(MESSAGES, config))
-    else:
-        chunks = [chunk async for chunk in chain.astream(MESSAGES, config)]
-    whole: Any = chunks[0]
-    for chunk in chunks[1:]:
-        whole = whole + chunk
-    return whole
+    return await called(RunnablePassthrough[Any]() | model, way, config, MESSAGES)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -219,7 +208,7 @@ def llm_cache() -> Iterator[None]:
 
 
 async def ask_cached(model: BaseChatModel, way: str) -> str:
-    return str((model.invoke(MESSAGES) if way == "invoke" else await model.ainvoke(MESSAGES)).text)
+    return str((await called(model, way, question=MESSAGES)).text)
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])

@@ -1,11 +1,17 @@
+"""Chunks, and what of them is embedded and searched by words."""
+
 import itertools
+import json
 import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langchain_core.documents import Document
 
+from app.ledger.words import words_of
 from chains.ingestion.chunks import Chunk, Chunker
+from chains.ingestion.index import indexed_fields, indexed_text
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})(?=[ \t])(.*?)(?:[ \t]+#+)?[ \t]*$")  # CommonMark 4.2, closing signs too.
 
@@ -93,13 +99,6 @@ def test_table_rows_are_whole_and_later_chunks_carry_the_header():
     assert [chunk.context for chunk in chunks] == ["", *[head] * (len(chunks) - 1)]
 
 
-def test_windows_line_ends_keep_offsets_exact():
-    source = "# T\r\n\r\n## A\r\nText a.\r\n\r\n| h |\r\n|---|\r\n| 1 |\r\n## B\r\nText b.\r\n"
-    chunks = Chunker(20, 0).split_markdown(source)
-    assert all(source[chunk.start_char : chunk.end_char] == chunk.text for chunk in chunks)
-    assert {chunk.section for chunk in chunks} == {"A", "B"}
-
-
 def test_remnants_between_long_paragraphs_are_filled_up():
     source = "aa aa aa.\n\nbb bb bb bb bb bb bb bb bb bb bb.\n\ncc cc."
     assert [chunk.text for chunk in Chunker(30, 0).split_text(source)] == [
@@ -184,3 +183,26 @@ def test_a_long_document_is_cut_to_its_end():
     part = "## Part\n\nSome words here. And more of them, on and on.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
     source = part * 1000 + "word " * 30_000
     assert Chunker().split_markdown(source)[-1].end_char == len(source.rstrip())
+
+
+PATH = ["PART II", "Item 8. Financial Statements", "NOTES", "Note 7. Debt"]
+CHUNK = Document(
+    page_content="Term loan 1,577 at the end of FY22",
+    metadata={"title": "ACME 2022 10-K", "section_path": json.dumps(PATH), "page": 43, "table_head": ""},
+)
+
+
+def test_title_end_of_the_section_path_and_page_are_embedded_above_the_words():
+    assert indexed_text(CHUNK) == "ACME 2022 10-K > NOTES > Note 7. Debt > page 43\nTerm loan 1,577 at the end of FY22"
+
+
+def test_without_pages_the_whole_section_path_is_embedded():
+    metadata = {name: value for name, value in CHUNK.metadata.items() if name != "page"}
+    text = indexed_text(Document(page_content="words", metadata=metadata))
+
+    assert text == f"ACME 2022 10-K > {' > '.join(PATH)}\nwords"
+
+
+def test_a_question_and_a_chunk_write_figures_and_fiscal_years_alike():
+    assert indexed_fields(CHUNK)[2] == "Term loan 1577 at the end of FY 2022"
+    assert words_of("Was the term loan $1,577 in FY2022?") == ["term", "loan", "1577", "fy", "2022"]

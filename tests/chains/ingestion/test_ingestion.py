@@ -42,56 +42,46 @@ def test_a_chunk_carries_the_metadata_of_the_contract(shelf):
     assert (rate["source_type"], rate["jurisdiction"], rate["chunk_index"]) == ("public_regulatory", "SG", 1)
 
 
-def test_an_unchanged_corpus_embeds_nothing(shelf):
+GST, LINE = "01_regulatory/gst.md", "02_carriers/line.md"
+CHANGES = {
+    "an unchanged corpus embeds nothing": (lambda shelf: None, (0, 0, 4, 0)),
+    "a changed file leaves no stale chunk": (
+        lambda shelf: shelf.write(GST, DOCUMENT.replace("nine", "four")),
+        (0, 1, 3, 0),
+    ),
+    "a document that shrinks leaves no stale chunk": (
+        lambda shelf: shelf.write(GST, DOCUMENT[: DOCUMENT.index("## Rate")]),
+        (0, 0, 2, 2),
+    ),
+    "a deleted file leaves the index": (lambda shelf: (shelf.corpus / LINE).unlink(), (0, 0, 3, 1)),
+}
+
+
+@pytest.mark.parametrize(("change", "counted"), CHANGES.values(), ids=CHANGES)
+def test_the_index_follows_the_files(shelf, change, counted):
+    shelf.write(LINE, "# Line\n\nSails weekly.")
     shelf.ingest()
     embedded = shelf.embeddings.embedded
+    change(shelf)
 
-    assert counts(shelf.ingest()) == (0, 0, 3, 0)
-    assert shelf.embeddings.embedded == embedded
-
-
-def test_a_changed_file_leaves_no_stale_chunk(shelf):
-    shelf.ingest()
-    shelf.write("01_regulatory/gst.md", DOCUMENT.replace("nine", "four"))
-
-    assert counts(shelf.ingest()) == (0, 1, 2, 0)
-    assert "nine" not in " ".join(chunk["text"] for chunk in shelf.metadata())
+    assert counts(shelf.ingest()) == counted
+    assert shelf.store.count() == sum(counted[:3])
+    assert shelf.embeddings.embedded - embedded == sum(counted[:2])
+    assert ("nine" in " ".join(chunk["text"] for chunk in shelf.metadata())) is (
+        "nine" in (shelf.corpus / GST).read_text()
+    )
 
 
-def test_a_document_that_shrinks_leaves_no_stale_chunk(shelf):
-    shelf.ingest()
-    shelf.write("01_regulatory/gst.md", DOCUMENT[: DOCUMENT.index("## Rate")])
-
-    assert counts(shelf.ingest()) == (0, 0, 1, 2)
-    assert shelf.store.count() == 1
-
-
-def test_a_deleted_file_leaves_the_index(shelf):
-    extra = shelf.write("02_carriers/line.md", "# Line\n\nSails weekly.")
-    shelf.ingest()
-    extra.unlink()
-
-    assert counts(shelf.ingest()) == (0, 0, 3, 1)
-    assert {chunk["doc_id"] for chunk in shelf.metadata()} == {"01_regulatory_gst"}
-
-
-def test_one_file_can_be_ingested_alone_and_the_others_stay(shelf):
-    extra = shelf.write("02_carriers/line.md", "# Line\n\nSails weekly.")
+def test_one_file_can_be_ingested_alone_and_another_corpus_beside_it(shelf, tmp_path):
+    extra = shelf.write(LINE, "# Line\n\nSails weekly.")
     shelf.ingest()
     extra.write_text("# Line\n\nSails daily.")
-
-    assert counts(shelf.ingest(extra)) == (0, 1, 0, 0)
-    assert shelf.store.count() == 4
-
-
-def test_another_corpus_leaves_this_one_alone(shelf, tmp_path):
-    shelf.ingest()
     other = tmp_path / "other" / "note.md"
     other.parent.mkdir()
     other.write_text("# Note\n\nWords.")
 
-    assert counts(shelf.ingest(other.parent)) == (1, 0, 0, 0)
-    assert shelf.store.count() == 4
+    assert [counts(shelf.ingest(given)) for given in (extra, other.parent)] == [(0, 1, 0, 0), (1, 0, 0, 0)]
+    assert shelf.store.count() == 5
 
 
 def test_more_chunks_than_a_batch_of_the_indexing_api_are_neither_lost_nor_doubled(shelf):

@@ -1,20 +1,23 @@
-"""The stage: what is searched for, and what is said instead of searching."""
+"""The stage: what is searched for, what is said instead of searching, and what a model's reply has to be."""
 
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 
 import prompts
-from chains.errors import QuestionError
-from chains.reformulation import Reformulate, verbatim
+from chains.errors import ConfigurationError, QuestionError
+from chains.history import Turn
+from chains.reformulation import Condense, Reformulate, verbatim
 from chains.scope import Intent, ScopeFile, ScopeGate
 from chains.text.words import plain_words
+from tests.cases import cases
 from tests.chains.gst import DOCUMENT, gst_chain, writing
 from tests.fakes import WordEmbeddings
-from tests.streams import merged
+from tests.streams import asked
 
 HISTORY = [
     {"role": "user", "content": "What is the GST rate in Singapore?"},
@@ -41,16 +44,7 @@ def shelf() -> Listening:
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
 async def test_the_search_query_is_searched_for_and_told(shelf, way):
-    chain = gst_chain(retriever=shelf)
-    match way:
-        case "invoke":
-            answer = chain.invoke(FOLLOW_UP)
-        case "ainvoke":
-            answer = await chain.ainvoke(FOLLOW_UP)
-        case "stream":
-            answer = merged(list(chain.stream(FOLLOW_UP)))
-        case _:
-            answer = merged([part async for part in chain.astream(FOLLOW_UP)])
+    answer = await asked(gst_chain(retriever=shelf), way, FOLLOW_UP)
 
     assert shelf.asked == [QUERY]
     assert answer["question"] == answer["metadata"]["query"] == "And in Malaysia?"
@@ -162,3 +156,60 @@ def test_the_gate_judges_what_a_follow_up_means(shelf, question, text):
     answer = gst_chain(retriever=shelf, model=writing(), scope=GATE).invoke({"question": question, "history": HISTORY})
 
     assert answer["answer"] == text
+
+
+SAID = [Turn("user", "What is the exam policy of MARP?")]
+
+
+USABLE = {
+    "blanks and quotation marks around a reply are left out": [
+        ("  'What is MARP?'  ", "Waht is it?", SAID, "What is MARP?"),
+        *(
+            (reply, "Waht is it?", SAID, reply)
+            for reply in ('What is "MARP"?', "What is the academic registry of MARP?")
+        ),
+    ],
+    "corrected words and abbreviations written out are on the subject": [
+        (reply, question, [], reply)
+        for reply, question in (
+            ("What does a certificate of origin cost?", "coo cost?"),
+            ("Certificate of origin?", "COO?"),
+            ("What is the policy?", "waht is the polcy"),
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize(("reply", "question", "said", "query"), cases(USABLE))
+def test_a_reply_on_the_subject_is_the_query(reply, question, said, query):
+    assert Condense(FakeListChatModel(responses=[""])).usable(reply, question, said) == query
+
+
+def test_a_query_of_the_model_is_searched_for_and_the_prompt_keeps_the_users_words():
+    condense = Condense(FakeListChatModel(responses=["What is X?"]))
+    answer = gst_chain(reformulation=Reformulate(condense=condense, always=True)).invoke({"question": "Waht is X?"})
+
+    assert answer["metadata"]["search_query"] == "What is X?"
+    assert answer["metadata"]["query"] == answer["question"] == "Waht is X?"
+
+
+class Failing(FakeListChatModel):
+    """Fails in a way of its own."""
+
+    def _call(self, *args: object, **kwargs: object) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_a_model_that_fails_leaves_the_users_words(way):
+    chain = gst_chain(reformulation=Reformulate(condense=Condense(Failing(responses=[])), always=True))
+    asked = {"question": "Waht is X?"}
+    answer = chain.invoke(asked) if way == "invoke" else await chain.ainvoke(asked)
+
+    assert answer["metadata"]["search_query"] == "Waht is X?"
+
+
+@pytest.mark.parametrize("prompt", ["Rewrite it.", "{conversation", "{conversation} {tone}"])
+def test_a_prompt_that_cannot_be_filled_is_refused(prompt):
+    with pytest.raises(ConfigurationError, match=r"the prompt .*"):
+        Condense(FakeListChatModel(responses=[]), prompt=prompt)

@@ -8,10 +8,8 @@ from langchain_core.language_models import FakeListChatModel
 import prompts
 from app.wings.safety.pii import redact
 from chains.reformulation import Condense, Foreign, Reformulate, Translate
-from chains.scope import Intent, ScopeFile, ScopeGate
 from chains.text.words import plain_words
 from tests.chains.gst import gst_chain
-from tests.fakes import WordEmbeddings
 from tests.streams import asked
 
 ENGLISH = frozenset(plain_words("how what is the rate of gst and for import export in a does it also apply thank you"))
@@ -170,20 +168,3 @@ def test_the_documents_that_an_asker_may_not_see_know_no_word():
     Reformulate(is_foreign=foreign).invoke({"question": QUESTION}, {"configurable": {"audience": "public"}})
 
     assert {config["configurable"]["audience"] for config in seen} == {"public"}
-
-
-@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
-async def test_without_a_model_that_reads_it_the_user_is_told_so_with_the_closest_passages(way):
-    chain = gst_chain(reformulation=Reformulate(is_foreign=FOREIGN), unread=prompts.load("unread"))
-    answer = await asked(chain, way, {"question": QUESTION})
-
-    assert (answer["outcome"], answer["answer"]) == ("unsure", prompts.load("unread"))
-    assert [one["quote"] for one in answer["closest"]] == ["The rate of GST is 9%."]
-
-
-def test_the_scope_gate_declines_no_question_in_another_language():
-    intent = Intent(name="rates", redirect="Ask pricing.", examples=(QUESTION,))
-    gate: Any = ScopeGate(ScopeFile(intents=(intent,), in_scope=("What is GST?",)), WordEmbeddings())
-
-    assert gate.invoke({"question": QUESTION})["intent"] == "rates"
-    assert gate.invoke({"question": QUESTION, "foreign": True}) is None

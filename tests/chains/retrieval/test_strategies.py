@@ -1,16 +1,20 @@
-"""What holds in every strategy: filters, one scale of scores, limits, ranks."""
+"""What holds in every strategy: filters, one scale of scores, limits, ranks; and what is each one's own."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 
 from chains import build_chain
-from chains.errors import ConfigurationError
+from chains.callbacks import Deadline
+from chains.errors import ConfigurationError, DeadlineError
 from chains.retrieval import (
     CompressionRetriever,
     HybridRetriever,
@@ -20,8 +24,11 @@ from chains.retrieval import (
     retrieve,
 )
 from chains.retrieval.fusion import cosines
+from chains.retrieval.retriever import ChunkRetriever
 from tests.chains.retrieval.conftest import TEXTS, cross_encoder
+from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
+from tests.indexes import put
 
 QUESTION = "the rate of GST"
 STRATEGIES = ["similarity", "mmr", "compression", "hybrid", "reranking"]
@@ -173,3 +180,93 @@ def test_names_that_langchain_uses_elsewhere_are_refused_with_those_there_are(re
 async def test_an_awaited_search_refuses_them_too(retriever):
     with pytest.raises(ConfigurationError, match="'k' is no field of a search; it has top_k, threshold"):
         await retriever.ainvoke(QUESTION, k=1)
+
+
+def test_what_only_shares_a_rare_word_is_found_with_its_true_similarity(desk):
+    retriever = HybridRetriever(store=desk.store, words=desk.words, candidates=1, threshold=0.0)
+    found = retriever.invoke("rate of GST in surabayas")
+
+    sailing = next(one for one in found if one.id == "sailing")
+    assert sailing.metadata["score"] == 0.0
+    assert sailing.metadata["fused_score"] > 0.0
+
+
+def test_a_chunk_deleted_a_moment_ago_is_left_out(fresh_desk):
+    put(fresh_desk.index, {}, stale=["gst"])
+
+    found = HybridRetriever(store=fresh_desk.store, words=fresh_desk.words, threshold=0.0).invoke("rate of GST")
+    assert "gst" not in {one.id for one in found}
+    assert len(found) == 5
+
+
+def test_a_long_document_that_the_question_names_leads(desk, monkeypatch):
+    question = "rate of GST"
+    first = HybridRetriever(store=desk.store, words=desk.words, threshold=0.0).invoke(question)
+    monkeypatch.setattr(type(desk.words), "named", lambda *_: {"sailing": 4.0})
+
+    assert first[0].id != "sailing"
+    assert HybridRetriever(store=desk.store, words=desk.words, threshold=0.0).invoke(question)[0].id == "sailing"
+
+
+def store_copies(fresh_desk):
+    for number in range(3):
+        copy = Document(f"The rate of GST is nine percent today {number}.", metadata={"doc_id": f"copy{number}"})
+        put(fresh_desk.index, {f"copy{number}": copy})
+
+
+def test_repetitions_are_held_back(fresh_desk):
+    store_copies(fresh_desk)
+    varied = MmrRetriever(store=fresh_desk.store, top_k=3, fetch_k=9, threshold=0.0).invoke(
+        "the rate of GST nine percent"
+    )
+    alike = MmrRetriever(store=fresh_desk.store, top_k=3, fetch_k=9, threshold=0.0, weight=1.0).invoke(
+        "the rate of GST nine percent"
+    )
+
+    def near_copies(found):
+        return sum("nine percent" in document.page_content for document in found)
+
+    assert near_copies(varied) < near_copies(alike) == 3
+
+
+def test_twice_as_many_are_chosen_from_where_nothing_else_is_said(fresh_desk):
+    asked = []
+
+    nearest = fresh_desk.store.nearest
+
+    def counted(vector, limit, where):
+        asked.append(limit)
+        return nearest(vector, limit, where)
+
+    fresh_desk.store.nearest = counted
+    MmrRetriever(store=fresh_desk.store, top_k=2).invoke("rate")
+    MmrRetriever(store=fresh_desk.store, top_k=2, fetch_k=5).invoke("rate")
+    MmrRetriever(store=fresh_desk.store, top_k=4, fetch_k=2).invoke("rate")
+    assert asked == [4, 5, 4]
+
+
+def test_an_empty_store_gives_nothing(fresh_desk):
+    put(fresh_desk.index, {}, stale=list(TEXTS))
+    assert MmrRetriever(store=fresh_desk.store).invoke("rate") == []
+
+
+def config(seconds: float, clock: StoppedClock | None = None) -> Any:
+    return {"callbacks": [Deadline(seconds, clock or StoppedClock())]}
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_a_search_whose_time_is_over_is_not_begun(desk, way):
+    retriever = SimilarityRetriever(store=desk.store)
+
+    with pytest.raises(DeadlineError, match="took longer than it may"):
+        retriever.invoke("GST", config(0)) if way == "invoke" else await retriever.ainvoke("GST", config(0))
+
+
+async def test_an_awaited_search_runs_in_the_retrievers_own_threads():
+    class Naming(ChunkRetriever):
+        def find(self, query: str, **options: Any) -> list[Any]:
+            return [Document(threading.current_thread().name)]
+
+    with ThreadPoolExecutor(1, "own") as own:
+        found = await Naming(executor=own).ainvoke("GST")
+    assert found[0].page_content.startswith("own")

@@ -60,12 +60,6 @@ def test_only_the_question_is_required_of_a_model():
     assert set(schema["properties"]) == {"question", "history", "filters"}
 
 
-def test_name_and_description_are_the_callers():
-    tool = chains.as_tool(gst_chain(), name="ask_customs", description="Ask the customs handbook.")
-
-    assert (tool.name, tool.description) == ("ask_customs", "Ask the customs handbook.")
-
-
 @both
 async def test_the_history_reaches_the_model(way):
     asked: list[Any] = []

@@ -1,5 +1,11 @@
-import re
+"""What readers of markdown make of an answer that was filtered: no link leads to a host that is no source's."""
 
+import re
+from collections.abc import Callable
+
+import cmarkgfm
+import marko
+import mistune
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +27,10 @@ PASSAGES = [
 def filtered(*pieces: str) -> str:
     markup = MarkupFilter(KnownLinks(PASSAGES).allow)
     return "".join([*(markup.feed(piece) for piece in pieces), markup.flush()])
+
+
+def cut(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +113,7 @@ LEADS_AWAY = re.compile(r"<(?:img|script|svg|b)\b|(?:href|src)=\"(?!https://(?:w
     ],
 )
 def test_no_reader_makes_a_foreign_link_or_a_tag_of_what_is_shown(text: str, size: int):
-    shown = filtered(*[text[at : at + size] for at in range(0, len(text), size)])
+    shown = filtered(*cut(text, size))
 
     assert not LEADS_AWAY.search(MARKDOWN.render(shown))
     assert "onclick" not in shown
@@ -145,3 +155,66 @@ def test_pieces_show_what_the_whole_shows_and_no_address_of_a_stranger(pieces: l
 def test_a_long_run_of_hostile_openings_is_read_in_time():
     for unit in ("<!--", "](", "<a ", "[a](b ", "<a =", "![", "http://"):
         filtered(*[unit * 250] * 80)
+
+
+PAGE = "https://www.customs.gov.sg/imports/rates"
+RENDERERS: dict[str, Callable[[str], str]] = {
+    "cmark-gfm": cmarkgfm.github_flavored_markdown_to_html,
+    "markdown-it": MarkdownIt("gfm-like", {"html": True}).render,
+    "marko": marko.Markdown(extensions=["gfm"]).convert,
+    "mistune": lambda text: str(mistune.create_markdown(plugins=["url", "table", "strikethrough", "footnotes"])(text)),
+}
+LINK = re.compile(r"(?:href|src)=\"([^\"]*)")
+BEFORE = (
+    *("访问", "_", "é", "я", "ไทย", "x", "0", "*", "**", "(", "(_", "~~", "\\", "/", ".", ",", "-", "+", "=", "&", "%"),
+    *(
+        *("#", "@", "!", "{", "}", ";", ":", "“", "«", "。", "、", "：", "\u3000", "\u00a0", "\u00ad", "\u200d"),
+        *("\u0660", "ß"),
+    ),
+    *("😀", "|", '"', "'", "\uff41", "\u0301", "\ufffd", "https:", "://", "http", "w", "ww", "www", "a.", "x:"),
+)
+ADDRESSES = (
+    *("https://evil.example/pay?q=SECRET", "HTTP://EVIL.example/?q=SECRET", "www.evil.example/?q=SECRET"),
+    *("ftp://evil.example/SECRET", "wss://evil.example/SECRET", "//evil.example/SECRET", "tel:+123SECRET"),
+    *("javascript:alert(SECRET)", "https://[::1]/SECRET", "https://。evil.example/SECRET", "www.。evil.example/SECRET"),
+    *("https://、SECRET.evil.example", "https://evil。example/SECRET", "https://évil.example/SECRET"),
+)
+
+
+def links(shown: str, renderer: str) -> list[str]:
+    return LINK.findall(RENDERERS[renderer](shown))
+
+
+TEXTS = [f"Go {sign}{address}{end}" for sign in BEFORE for address in ADDRESSES for end in ("", "。然后", " then")]
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, str]:
+    return {text: filtered(text) for text in TEXTS}
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_no_renderer_links_a_bare_address_whatever_stands_before_it(renderer: str, shown: dict[str, str]):
+    assert {text: found for text in TEXTS if (found := links(shown[text], renderer))} == {}
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_a_stream_shows_of_a_bare_address_what_the_whole_answer_shows(size: int, shown: dict[str, str]):
+    assert {text: filtered(*cut(text, size)) for text in TEXTS} == shown
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize(
+    "behind", ["。SECRET", "，?q=SECRET", '"SECRET', "`SECRET", "|SECRET", "]SECRET", "\uff09SECRET"]
+)
+def test_words_behind_a_known_address_do_not_become_a_part_of_it(renderer: str, behind: str):
+    shown = filtered(f"访问{PAGE}{behind}")
+
+    assert "SECRET" in shown
+    assert PAGE in shown
+    assert not [url for url in links(shown, renderer) if "SECRET" in url]
+
+
+@pytest.mark.parametrize("text", [f"访问 {PAGE}。", f'See "{PAGE}".', f"See [{PAGE}]({PAGE}).", f"({PAGE})"])
+def test_a_known_address_stays_as_it_is_written(text: str):
+    assert filtered(text) == text

@@ -6,10 +6,10 @@ from langchain_core.messages import AIMessage
 
 import prompts
 from chains import build_chain
-from chains.output import merge
 from chains.safety import CheckQuestion, Safety, SystemPrompt
-from tests.chains.gst import DOCUMENT, Shelf
+from tests.chains.gst import DOCUMENT, QUESTION, Shelf
 from tests.prompted import asked
+from tests.streams import asked as asked_by
 
 CITED = "The rate of GST is nine percent [GST Guide > Rate]."
 REFUSALS: Any = {"injection": "No.", "pii": "No."}
@@ -30,13 +30,7 @@ def chain_saying(message: AIMessage, seen: list[Any] | None = None, *, action: s
 
 
 async def every_way(chain: Any) -> list[Any]:
-    question = {"question": "Rate?"}
-    return [
-        chain.invoke(question),
-        await chain.ainvoke(question),
-        merge(list(chain.stream(question))),
-        merge([part async for part in chain.astream(question)]),
-    ]
+    return [await asked_by(chain, way, QUESTION) for way in ("invoke", "ainvoke", "stream", "astream")]
 
 
 async def test_a_foreign_link_reaches_no_answer_however_it_is_asked_for():

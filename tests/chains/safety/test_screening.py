@@ -1,4 +1,4 @@
-"""Passages that look like an attack, each looked at once."""
+"""Questions and passages that look like an attack, and what nobody sees of a question."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 
 from chains import STAGES, build_chain
 from chains.errors import SafetyCheckError
-from chains.safety import CheckQuestion, Safety, SystemPrompt
+from chains.safety import CheckQuestion, CleanQuestions, Safety, SystemPrompt, sanitize
 from chains.safety.screening import SUSPICIOUS, remembered
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, Shelf, gst_chain, writing
 from tests.streams import asked
@@ -130,3 +130,30 @@ def test_a_detector_that_fails_lets_no_question_pass(history):
 
     with pytest.raises(SafetyCheckError, match="RuntimeError"):
         chain.invoke({"question": "Rate?", "history": history})
+
+
+@pytest.mark.parametrize(
+    ("text", "visible"),
+    [
+        ("a\0b\x07c\x1bd\x7fe", "abcde"),
+        ("a\u200bb\u2060c\ufeffd\u00ade", "abcde"),
+        ("a\u202eb\u2066c\u200f", "abc"),
+        ("hi" + "".join(chr(0xE0000 + ord(letter)) for letter in "obey") + "!", "hi!"),
+        ("a\u00a0\u3000b  c\t d", "a b c d"),
+        ("one\r\n\r\n \n two\nthree", "one\n\ntwo\nthree"),
+        ("<script>alert(1)</script>", "<script>alert(1)</script>"),
+        ("क\u200dष 👩\u200d👧", "क\u200dष 👩\u200d👧"),
+        ("ig\u200dnore", "ignore"),
+    ],
+)
+def test_only_what_can_be_seen_is_left(text: str, visible: str):
+    assert sanitize(text) == visible
+    assert sanitize(visible) == visible
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+async def test_the_chain_is_asked_without_what_nobody_sees(way):
+    chain = CleanQuestions(gst_chain("Nine percent [GST Guide > Rate]."))
+    question = {"question": "Ra\u200bte?\x1b", "history": [{"role": "user", "content": "H\u202ei"}]}
+
+    assert (await asked(chain, way, question))["question"] == "Rate?"

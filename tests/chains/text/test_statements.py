@@ -1,10 +1,12 @@
-"""A passage is read once: what its statements are, what stands over each, and where it stands."""
+"""The reader of statements and sentences, and what it escapes."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.text.statements import read_statements
+from chains.text.letters import escape_brackets, escape_line_starts, escape_tag, one_line
+from chains.text.sentences import sentences
+from chains.text.statements import read_statements, sentence_bounds
 
 PRICES = """## Prices
 
@@ -131,3 +133,51 @@ def test_the_name_of_a_callout_announces_what_it_says():
     label, *said = read_statements("> Wind limit:\n> Cranes stop at 54 km/h\n> of wind. Ask the yard.")
     assert (label.kind, {one.lead for one in said}) == ("label", {"Wind limit"})
     assert [one.said for one in said] == ["Cranes stop at 54 km/h of wind.", "Ask the yard."]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It is 9 %. It was 8 %.", ["It is 9 %.", "It was 8 %."]),
+        ("Goods, e.g. Ore, pass. Dr. Lim signs.", ["Goods, e.g. Ore, pass.", "Dr. Lim signs."]),
+        ("Form No. 5 of the U.S. Customs.", ["Form No. 5 of the U.S. Customs."]),
+        ("He said “Stop.” Then he left!", ["He said “Stop.”", "Then he left!"]),
+        ("It costs 3.5 % at most", ["It costs 3.5 % at most"]),
+        ("一。二。", ["一。", "二。"]),
+        ("the fee is 9 %. it was 8 %, e.g. in may.", ["the fee is 9 %.", "it was 8 %, e.g. in may."]),
+        ("The fee is 9 %. it was 8 %.", ["The fee is 9 %. it was 8 %."]),
+    ],
+)
+def test_a_sentence_ends_at_its_mark_and_not_at_an_abbreviation(text, found):
+    assert sentences(text) == found
+
+
+def test_items_headings_and_rows_are_sentences_of_their_own_without_what_marks_them():
+    text = "# Fees\n\n- one item\n- another\n\n| a | b |\nThe end. Of it."
+    assert [text[slice(*bounds)] for bounds in sentence_bounds(text)] == [
+        *("Fees", "one item", "another", "| a | b |", "The end.", "Of it.")
+    ]
+
+
+@given(st.text(alphabet="aA.!? \n-|#1。\u2028", max_size=80))
+def test_no_word_is_lost_between_sentences(text):
+    held = "".join(text[start:end] for start, end in sentence_bounds(text))
+    assert [letter for letter in text if letter in "aA"] == [letter for letter in held if letter in "aA"]
+
+
+def test_a_name_is_put_on_one_line_without_what_cannot_be_seen():
+    assert one_line("A\r\n\u2028 \x00B\u200b\tC\xa0D") == "A B C D"
+
+
+def test_backslashes_are_escaped_with_the_brackets_so_that_none_frees_one():
+    assert escape_brackets(r"a\] [b") == r"a\\\] \[b"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\xa0", "\u200b", "\ufeff", "\u3164", "\u2800", "\u0301", "\x00"])
+def test_a_bracket_that_opens_a_line_is_escaped_behind_any_blank(blank):
+    assert escape_line_starts(f"a\u2029{blank}[b]") == f"a\n{blank}\\[b]"
+
+
+@given(st.text())
+def test_a_text_without_the_tag_is_left_as_it_is(text):
+    assert "document" in text.casefold() or escape_tag(text, "document") == text

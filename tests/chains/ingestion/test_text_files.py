@@ -1,0 +1,293 @@
+"""Texts: their encoding, front matter, and what of their Markdown is shown."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chains.errors import IngestionError
+from chains.ingestion.source import own_title
+from chains.ingestion.text_files import load_markdown, shown_markdown
+from chains.regular_files import read_any_text, read_text
+from chains.safe_yaml import MAX_DEPTH, MOST_CHARACTERS, YamlError, read_values
+from tests.shelf import Shelf
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Prüfgebühr für Großgut: 70 € je Stück – gültig ab März."),
+        ("cp1252", "Größe;Preis\nÜberlänge;12,50 €\n"),
+        ("cp1250", "Poplatek za skladování činí dvanáct korun. Příliš žluťoučký kůň."),
+        ("cp1251", "Склад открыт с девяти часов утра. Сбор составляет сорок рублей."),  # noqa: RUF001
+        ("utf_16", "Prüfgebühr: 70 €\n"),
+        ("cp932", "港の使用料は一日三千円です。受付は午前八時からです。"),
+        ("gb18030", "码头每天收费三千元。办理时间为上午八点。"),
+    ],
+)
+def test_a_text_in_another_encoding_is_read_and_the_encoding_named(tmp_path, encoding, text):
+    file = tmp_path / "x.txt"
+    file.write_bytes(text.encode(encoding))
+    read, [warning] = read_any_text(file)
+    assert read == text
+    assert f"read as {encoding}" in warning
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\xff"])
+def test_what_is_no_text_is_refused(tmp_path, content):
+    file = tmp_path / "x.txt"
+    file.write_bytes(content)
+    with pytest.raises(IngestionError, match="not UTF-8 text"):
+        read_any_text(file)
+
+
+def test_a_file_of_settings_is_utf8_or_refused(tmp_path):
+    file = tmp_path / "scope.yaml"
+    file.write_bytes("topics: [Gebühr]".encode("cp1252"))
+    with pytest.raises(IngestionError, match=r"not UTF-8 text \(byte 12 "):
+        read_text(file)
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        *[(title, False) for title in ("untitled", "(anonymous)", "10811.exe", "88300 162..177", "IMG_2031", "")],
+        *[(title, False) for title in ("Untitled Document", "Document1", "PowerPoint Presentation", "Microsoft Word")],
+        *[(title, False) for title in ("index.html", r"C:\tmp\plan", "[Company name]", "New Page 1")],
+        *[(title, True) for title in ("Crane plan", "Document control", "2031 fees", "Presentation of crane 4")],
+    ],
+)
+def test_a_title_that_a_program_wrote_is_none(title, expected):
+    assert own_title(title) == (title if expected else "")
+
+
+@pytest.fixture
+def shelf(tmp_path) -> Shelf:
+    return Shelf(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2024-02-30", "2024-02-30"),
+        ("2026-01-31", "2026-01-31"),
+        ("25:00:00", "25:00:00"),
+        ("0x_", "0x_"),
+        ("!!int x", "x"),
+        ("!!python/object/apply:os.system [id]", "id"),
+        ("9" * 5000, "9" * 5000),
+        ('"a\\0\\eb"', "ab"),
+        ("1.10", "1.10"),
+        ("~", None),
+        ("null", None),
+        ("'null'", "null"),
+        ("", None),
+        ("[a, [b, ~], c]", "a, b, c"),
+    ],
+)
+def test_any_value_of_a_front_matter_is_text_and_none_ends_the_run(shelf, value, expected):
+    shelf.write("02_carriers/line.md", f"---\nlast_updated: {value}\n---\n\nSails weekly.")
+    report = shelf.ingest()
+
+    assert (report.problems, report.files) == ([], 2)
+    [chunk] = [chunk for chunk in shelf.metadata() if chunk["doc_id"] == "02_carriers_line"]
+    assert chunk.get("last_updated") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "front_matter", "given", "expected"),
+    [
+        ("04_internal_synthetic/policies/x.md", "", "", ("internal", "internal")),
+        ("a/04_Internal_Synthetic/b/x.md", "category: reference", "", ("internal", "internal")),
+        ("04_internal_synthetic/policies/x.md", "", "04_internal_synthetic/policies", ("internal", "internal")),
+        ("04_internal_synthetic/policies/x.md", "", "04_internal_synthetic/policies/x.md", ("internal", "internal")),
+        ("kb/01_REGULATORY/asia/x.md", "", "", ("regulatory", "public")),
+        ("01_regulatory/x.md", "", "01_regulatory/x.md", ("regulatory", "public")),
+        ("01_regulatory/x.md", "audience: Internal", "", ("regulatory", "internal")),
+        ("01_regulatory/x.md", "audience: [staff, sales]", "", ("regulatory", "internal")),
+        ("01_regulatory/x.md", "category: internal", "", ("internal", "internal")),
+        ("01_regulatory/x.md", "source_type: Internal", "", ("regulatory", "internal")),
+        ("01_regulatory/x.md", "category: carrier", "", ("carrier", "public")),
+        ("04_internal_synthetic/x.md", "audience: public", "", ("internal", "public")),
+        ("sales/x.md", "category: tariffs", "", ("tariffs", "public")),
+        ("sales/asia/x.md", "", "", ("sales_asia", "public")),
+    ],
+)
+def test_folders_of_any_depth_and_the_front_matter_decide_category_and_audience(
+    shelf, name, front_matter, given, expected
+):
+    shelf.write(name, f"---\n{front_matter}\n---\n\nSails weekly.")
+    report = shelf.ingest(shelf.corpus / given)
+
+    [chunk] = [chunk for chunk in shelf.metadata() if chunk["file_path"].endswith("x.md")]
+    assert (chunk["category"], chunk["audience"]) == expected
+    assert report.internal == (expected[1] == "internal")
+
+
+def test_a_link_is_as_internal_as_its_name_and_as_what_it_leads_to(shelf, tmp_path):
+    shelf.write("04_internal_synthetic/.hidden/x.md", "Secret.")
+    shelf.write("public/.keep", "")
+    (shelf.corpus / "public" / "x.md").symlink_to("../04_internal_synthetic/.hidden/x.md")
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "y.md").write_text("Secret, too.")
+    (tmp_path / "internal").symlink_to(plain)
+
+    assert shelf.ingest(shelf.corpus, tmp_path / "internal").internal == 2
+
+
+def test_a_heading_of_a_megabyte_is_no_name_that_every_chunk_carries(shelf):
+    shelf.write("02_carriers/line.md", "# " + "long " * 20_000 + "\n\nWords.\n\n## Part\n\n" + "Sails weekly. " * 500)
+    shelf.ingest()
+    assert max(len(chunk["section_path"]) for chunk in shelf.metadata()) < 1000
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "title", "warning"),
+    [
+        (
+            "---\ntitle: Ferry: the rules\nauthor: @ann\n---\n",
+            "Ferry: the rules",
+            ") at line 2; its lines are read one by one",
+        ),
+        ("---\ntitle: Ferries\ntags:\n\t- sea\n---\n", "Ferries", "not valid YAML"),
+        ("---\ntitle: [x\n---\n", "[x", "not valid YAML"),
+        ("---\ntitle: *nowhere\n---\n", "*nowhere", "undefined alias"),
+        ("---\ntitle: Ferries\n\n", "Line", "is never closed and is read as text"),
+    ],
+)
+def test_a_front_matter_that_does_not_parse_leaves_the_text_and_warns(shelf, front_matter, title, warning):
+    shelf.write("02_carriers/line.md", f"{front_matter}# Line\n\nSails weekly.")
+    report = shelf.ingest()
+
+    assert {chunk["title"] for chunk in shelf.metadata() if chunk["doc_id"] == "02_carriers_line"} == {title}
+    assert any(warning in one.reason for one in report.warnings)
+
+
+@pytest.mark.parametrize("text", ["\n# Line\n\nSails weekly.\n\n", "- a\n- b\n"])
+def test_a_text_between_two_rules_is_no_front_matter(tmp_path, text):
+    file = tmp_path / "line.md"
+    file.write_text(f"---\n{text}---\n\nAt noon.")
+    source = load_markdown(file)
+    assert (source.body_start, source.warnings) == (0, ())
+
+
+@pytest.mark.parametrize(
+    "front_matter",
+    [
+        "---\ntitle: Line: rates\naudience: internal\n---\n",
+        "---\ntitle: Line: rates\naudience:\n  - internal\n---\n",
+        "---\ntitle: Line: rates\nmeta:\n  audience: staff\n---\n",
+        '---\ntitle: Line: rates\n"audience": directors\n---\n',
+        "---\ntitle: x\naudience:\n - internal\n\n",
+        "---\ntitle: x\nAudience: staff\n\n",
+    ],
+)
+def test_a_front_matter_that_does_not_parse_still_decides_who_sees_the_text(shelf, front_matter):
+    shelf.write("02_carriers/line.md", f"{front_matter}# Line\n\nSails weekly.")
+    assert shelf.ingest().internal == 1
+
+
+@pytest.mark.parametrize(
+    ("hidden", "named"),
+    [
+        ("~~It was 40 t.~~", "It was 40 t."),
+        ("<del>It was 40 t.</del>", "It was 40 t."),
+        ("<!-- ask Ann\nabout it -->", "ask Ann about it"),
+        ("%% ask Ann %%", "ask Ann"),
+        ("\n[//]: # (ask Ann)\n", "[//]: # (ask Ann)"),
+    ],
+)
+def test_what_is_struck_out_or_a_comment_is_left_out_and_named(hidden, named):
+    text, [warning] = shown_markdown(f"The crane\nlifts {hidden} 55 t.\n\nNext line.\n")
+    assert " ".join(text.split()) == "The crane lifts 55 t. Next line."
+    assert named in warning
+
+
+def test_every_line_begins_where_it_began():
+    source = "# A\n\n~~old~~ new\n<!-- x\ny -->\nlast"
+    shown, _ = shown_markdown(source)
+    assert [shown.index(word) for word in ("# A", "last")] == [source.index(word) for word in ("# A", "last")]
+    assert "\nnew" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`~~a~~`", "```\n<!-- a -->\n~~b~~\n```\n", "~~~\n<table></table>\n~~~\n", "a ~~ b ~~ c", "\\~~a~~", "5%% of 6%%"],
+)
+def test_code_and_single_marks_stay(text):
+    assert shown_markdown(text) == (text, ())
+
+
+def test_a_comment_that_says_who_may_read_the_text_stays():
+    assert "audience: staff" in shown_markdown("<!-- audience: staff -->\n\nText.")[0]
+
+
+def test_an_html_table_is_a_table():
+    html = "<table>\n<tr><th>Port<th>Fee</tr>\n\n<tr><td rowspan=2>Tema<td>3</tr><tr><td>4</tr></table>"
+    assert "| Port | Fee |\n| --- | --- |\n| Tema | 3 |\n| Tema | 4 |" in shown_markdown(f"# Fees\n{html}\nEnd.")[0]
+
+
+def test_a_comment_in_code_is_no_title(tmp_path):
+    file = tmp_path / "notes.md"
+    file.write_text("```sh\n# install it\n```\n\nTool Guide\n==========\n\nText.\n")
+    assert load_markdown(file).metadata["title"] == "Tool Guide"
+
+
+MERGED = "\n".join(
+    ["a: &a {x: 1}", *(f"{new}: &{new} {{<<: [{', '.join(['*' + old] * 9)}]}}" for old, new in pairwise("abcdefghij"))]
+)
+
+
+def test_values_stay_as_they_are_written():
+    text = "a: 010\nb: 2024-02-30\nc: [yes, ~, '', null]\nd: {<<: x}\ne: 1:1:1\n"
+
+    assert read_values(text) == {
+        "a": "010",
+        "b": "2024-02-30",
+        "c": ["yes", None, "", None],
+        "d": {"<<": "x"},
+        "e": "1:1:1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (MERGED, "more than 50000 values"),
+        ("a: &a [*a]", "nested too deeply"),
+        ("[" * 1_000_000, "nested too deeply"),
+        ("- " * 100_000, "nested too deeply"),
+        ("a: " + "[" * MAX_DEPTH + "]" * MAX_DEPTH, "nested too deeply"),
+        ("x" * (MOST_CHARACTERS + 1), "longer than"),
+        ("? [a]\n: b", "a list or a mapping in the place of a name"),
+        ("a: *b", "undefined alias"),
+        ("a: \x01", "a control character"),
+        ("a: \ud800", "UTF-8"),
+        ("a\n---\nb", "not valid YAML"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_reason(text, problem):
+    with pytest.raises(YamlError, match=problem):
+        read_values(text)
+
+
+def test_an_alias_counts_as_often_as_it_is_used():
+    text = "a: &a [1, 2, 3]\nb: [*a, *a]\n"
+
+    assert read_values(text, most_values=16)["b"] == [["1", "2", "3"]] * 2
+    with pytest.raises(YamlError, match="more than 13 values"):
+        read_values(text, most_values=13)
+
+
+SIGNS = st.sampled_from(["a", ": ", "- ", "&a ", "*a ", "[", "]", "{", "}", "\n", "  "])
+
+
+@settings(deadline=None)
+@given(st.text() | st.lists(SIGNS).map("".join))
+def test_any_text_is_read_or_refused(text):
+    try:
+        read_values(text)
+    except YamlError as error:
+        assert error.line > 0  # noqa: PT017 - either end is right.
