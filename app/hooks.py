@@ -54,10 +54,18 @@ def load(kind: str, name: str) -> Any:
 
 
 def _loaded(part: EntryPoint) -> Any:
+    """Import a part; the error for a package that is missing says what to install: a wing's extra has its name."""
     try:
         return part.load()
     except ModuleNotFoundError as error:
-        raise _missing(part, str(error.name)) from error
+        wing, needs = _WING.search(part.value), f"needs the package {error.name}"
+        if wing and wing[0] in str(error.name):
+            left_out = f"the folder of `{wing[1]}` was left out of it"
+            raise LeftOutError(f"{part.name!r} is not part of this installation: {left_out}") from error
+        if wing:
+            raise ConfigurationError(f"{part.name!r} {needs}: pip install '{DISTRIBUTION}[{wing[1]}]'") from error
+        package = part.dist.name if part.dist else part.value
+        raise ConfigurationError(f"{part.name!r} of {package} {needs}, which is not installed") from error
 
 
 def each(kind: str) -> Iterator[Any]:
@@ -117,16 +125,3 @@ def _parts(kind: str) -> dict[str, EntryPoint]:
 @cache
 def _installed() -> Any:  # EntryPoints; Python 3.11 returns an older kind with the same `select`.
     return entry_points()  # Once: it reads a file of every installed package.
-
-
-def _missing(part: EntryPoint, module: str) -> ConfigurationError:
-    """Return the error that says what to install; a wing's extra has the wing's name."""
-    wing = _WING.search(part.value)
-    if wing and wing[0] in module:
-        left_out = f"the folder of `{wing[1]}` was left out of it"
-        return LeftOutError(f"{part.name!r} is not part of this installation: {left_out}")
-    if wing:
-        install = f"pip install '{DISTRIBUTION}[{wing[1]}]'"
-        return ConfigurationError(f"{part.name!r} needs the package {module}: {install}")
-    package = part.dist.name if part.dist else part.value
-    return ConfigurationError(f"{part.name!r} of {package} needs the package {module}, which is not installed")

@@ -155,19 +155,16 @@ def catalogue_of(index: Passages, hosts: Collection[str] = ()) -> Catalogue:
     """Return every document of an index; only its first and last chunk are read."""
     documents, sources = index.documents(), index.sources()
     chunks = chunks_by_id(index, [id_ for one in documents for id_ in (one.first, one.last)])
-    written, first = (
-        {source.doc_id: time for source, time in sources.items()},
-        {one.doc_id: one.first for one in documents},
-    )
-    entries = [
-        describe(chunks[one.first], chunks[one.last], chunks=one.passages, written=written.get(one.doc_id), hosts=hosts)
+    written = {source.doc_id: time for source, time in sources.items()}
+    found = [
+        (describe(first, last, chunks=one.passages, written=written.get(one.doc_id), hosts=hosts), first.metadata)
         for one in documents
-        if one.first in chunks and one.last in chunks
+        if (first := chunks.get(one.first)) and (last := chunks.get(one.last))
     ]
-    entries.sort(key=lambda entry: (entry.category, entry.title.casefold(), entry.doc_id))
-    metadata = {entry.doc_id: chunks[first[entry.doc_id]].metadata for entry in entries}
-    by_id = {source.doc_id: source for source in sources}
-    return Catalogue({entry.doc_id: entry for entry in entries}, by_id, metadata)
+    found.sort(key=lambda pair: (pair[0].category, pair[0].title.casefold(), pair[0].doc_id))
+    entries = {entry.doc_id: entry for entry, _ in found}
+    metadata = {entry.doc_id: first for entry, first in found}
+    return Catalogue(entries, {source.doc_id: source for source in sources}, metadata)
 
 
 def chunks_by_id(index: Passages, ids: list[str]) -> dict[str, Document]:

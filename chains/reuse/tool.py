@@ -54,6 +54,7 @@ NOTES: dict[Outcome, str] = {
 # What to do about an error. The nearest class among its ancestors decides; a QuestionError says itself what is wrong.
 _ONCE_MORE = "The documents cannot be asked at the moment. Call this tool once more; if that fails too, tell the user."
 _GIVE_UP = "The documents cannot be asked. Do not call this tool again; tell the user, and do not answer from memory."
+_CITED: dict[str, Any] = {"response_format": "content_and_artifact", "handle_tool_error": True}
 _REFUSED = "This question cannot be asked of the documents. Tell the user; do not repeat it in other words."
 
 
@@ -99,16 +100,8 @@ def as_tool(
             answer = await chain.ainvoke(tool_question(**given))
         return content_of(answer), answer
 
-    return StructuredTool.from_function(
-        ask,
-        aask,
-        name=name,
-        description=description,
-        args_schema=ToolInput,
-        response_format="content_and_artifact",
-        handle_tool_error=True,
-        handle_validation_error=_explain,
-    )
+    named: dict[str, Any] = {"name": name, "description": description, "args_schema": ToolInput}
+    return StructuredTool.from_function(ask, aask, **named, **_CITED, handle_validation_error=_explain)
 
 
 SEARCH_NAME = "search_documents"
@@ -159,16 +152,8 @@ def as_search_tool(
         with _advising(audience, (Exception,)):
             return found(await search.ainvoke(asked(query, filters)))
 
-    return StructuredTool.from_function(
-        find,
-        afind,
-        name=name,
-        description=description,
-        args_schema=SearchToolInput,
-        response_format="content_and_artifact",
-        handle_tool_error=True,
-        handle_validation_error=True,
-    )
+    named: dict[str, Any] = {"name": name, "description": description, "args_schema": SearchToolInput}
+    return StructuredTool.from_function(find, afind, **named, **_CITED, handle_validation_error=True)
 
 
 def content_of(answer: Answer, numbers: Mapping[int, int] | None = None) -> str:
