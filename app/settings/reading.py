@@ -80,18 +80,16 @@ def _places() -> dict[str, tuple[str, str]]:
 
 
 def _explain(group: type[Group], problem: Any) -> str:
+    """Return what is wrong with a value, which is quoted unless it is or may be a secret."""
     reason = str(problem["msg"]).removeprefix("Value error, ")
     if not problem["loc"]:
         return reason
-    variable = group.variable_of(str(problem["loc"][0]))
-    return f"{variable.upper()}{_quoted(group, variable, problem['input'])}: {reason}"
-
-
-def _quoted(group: type[Group], variable: str, value: object) -> str:
-    """Return the value for a message, unless it is or may be a secret."""
-    field = next((name for name in group.model_fields if variable in group.names_of(name)), None)
-    secret = field is None or SecretStr.__name__ in str(group.model_fields[field].annotation)
-    return "" if secret or _SUSPECT.search(str(value)) else f"={value!r}"
+    variable, value = str(problem["loc"][0]), problem["input"]
+    if (named := group.model_fields.get(variable)) and not named.validation_alias:
+        variable = group.names_of(variable)[0]
+    field = next((info for name, info in group.model_fields.items() if variable in group.names_of(name)), None)
+    is_secret = field is None or SecretStr.__name__ in str(field.annotation) or _SUSPECT.search(str(value))
+    return f"{variable.upper()}{'' if is_secret else f'={value!r}'}: {reason}"
 
 
 # Prefixes and names of this program's variables; others may belong to any program.
@@ -104,11 +102,12 @@ _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)
 
 def unused_variables() -> dict[str, str | None]:
     """Return each variable that is set but not read, with the setting that was probably meant, or None."""
-    known = {name.upper() for name in _places()}
-    meant = MEANT | GONE
+    known, meant, file = {name.upper() for name in _places()}, MEANT | GONE, Path(".env")
     environment = {name for name in os.environ if name.upper() in meant or _OUR_PREFIXES.match(name)}  # noqa: TID251 - read to warn.
-    unread = sorted({name.upper() for name in environment | _written()} - known)
-    return {name: meant.get(name) or _nearest(name, known) for name in unread}
+    written = _ASSIGNMENT.findall(file.read_text(encoding="utf-8")) if file.is_file() else ()
+    unread = sorted({name.upper() for name in environment.union(written)} - known)
+    near = {name: next(iter(get_close_matches(name, sorted(known), n=1, cutoff=0.85)), None) for name in unread}
+    return {name: meant.get(name) or near[name] for name in unread}
 
 
 def unused_warning() -> str | None:
@@ -118,12 +117,3 @@ def unused_warning() -> str | None:
         for name, meant in unused_variables().items()
     ]
     return ", ".join(names) or None
-
-
-def _nearest(name: str, known: set[str]) -> str | None:
-    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=0.85)), None)
-
-
-def _written() -> set[str]:
-    file = Path(".env")
-    return set(_ASSIGNMENT.findall(file.read_text(encoding="utf-8"))) if file.is_file() else set()

@@ -187,12 +187,6 @@ class Group(BaseSettings):
             return [str(name) for name in alias.choices]
         return [str(alias or f"{cls.model_config.get('env_prefix', '')}{field}")]
 
-    @classmethod
-    def variable_of(cls, place: str) -> str:
-        """Return the variable that an error of this group means by a field's name or an alias."""
-        field = cls.model_fields.get(place)
-        return place if field is None or field.validation_alias else cls.names_of(place)[0]
-
     def contradictions(self) -> Iterator[str]:
         """Yield what does not fit together, in words; nothing where all does."""
         yield from ()

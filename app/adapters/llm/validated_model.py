@@ -35,27 +35,21 @@ def map_errors(vendor: ModuleType) -> Iterator[None]:
         yield
     except LLMError:
         raise
+    except vendor.APIStatusError as error:
+        raise status_error(error.response) from error
+    except (vendor.APITimeoutError, httpx.TimeoutException) as error:
+        raise LLMTimeoutError(TIMED_OUT) from error
     except (vendor.APIError, httpx.RequestError) as error:
-        raise _our_error(vendor, error) from error
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, httpx.DecodingError):
+            cause = cause.__cause__  # Client libraries and LangChain wrap errors in their own.
+        if cause or isinstance(error, vendor.APIResponseValidationError):
+            raise LLMReplyError(UNREADABLE) from error
+        if isinstance(error, (vendor.APIConnectionError, httpx.RequestError)):
+            raise LLMUnavailableError(UNREACHABLE) from error
+        raise LLMUnavailableError("the language model failed in the middle of its reply; try again") from error
     except MISREAD as error:
         raise LLMReplyError(UNREADABLE) from error
-
-
-def _our_error(vendor: ModuleType, error: Exception) -> LLMError:
-    if isinstance(error, vendor.APIStatusError):
-        return status_error(error.response)
-    if isinstance(error, (vendor.APITimeoutError, httpx.TimeoutException)):
-        return LLMTimeoutError(TIMED_OUT)
-    if isinstance(error, vendor.APIResponseValidationError):
-        return LLMReplyError(UNREADABLE)
-    cause: BaseException | None = error
-    while cause is not None:  # Client libraries and LangChain wrap errors in their own.
-        if isinstance(cause, httpx.DecodingError):
-            return LLMReplyError(UNREADABLE)
-        cause = cause.__cause__
-    if isinstance(error, (vendor.APIConnectionError, httpx.RequestError)):
-        return LLMUnavailableError(UNREACHABLE)
-    return LLMUnavailableError("the language model failed in the middle of its reply; try again")
 
 
 def status_error(response: httpx.Response) -> LLMError:
