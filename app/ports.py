@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from chains.around.observers import Observer
+from chains.around import Observer
 from chains.documents.audience import Audience
 from chains.errors import WaypointError
 from chains.ingestion.mirror import RemoteSource

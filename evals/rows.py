@@ -8,9 +8,9 @@ from typing import Any, NoReturn, NotRequired, cast
 from langchain_core.runnables import Runnable
 from typing_extensions import TypedDict
 
-from chains.around.side_steps import count_fault
 from chains.errors import ConfigurationError
 from chains.logs import get_logger
+from chains.side_steps import count_fault
 from chains.state import Answer, Citation, Confidence, Passage, Question
 from evals.questions import Case, QuestionSetError, read_lines
 

@@ -12,9 +12,9 @@ import typer
 from app import hooks
 from app.cli.rendering import as_json, complain, problem_lines, progress_bar, report_text, show
 from app.settings import Settings, load_settings, unused_warning
-from chains.around.side_steps import side_step
 from chains.errors import IndexBusyError, IngestionError, VectorStoreError, WaypointError
 from chains.logs import get_logger
+from chains.side_steps import side_step
 
 if TYPE_CHECKING:
     from app.wiring import Service

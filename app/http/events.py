@@ -15,7 +15,7 @@ from starlette.types import Message, Send
 
 from app.http.compat.langserve import serialize
 from app.http.errors import ErrorReply, logged_reply
-from chains.around.runnable import for_strangers
+from chains.around import for_strangers
 from chains.documents.audience import Audience
 
 PING_S = 15

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from chains.around.observers import LEFT, Call
+from chains.around import LEFT, Call
 from chains.errors import WaypointError
 from chains.logs import get_logger
 from chains.state import Answer

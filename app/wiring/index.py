@@ -28,7 +28,6 @@ from app.wiring.library import Library, folder_beside
 from app.wiring.scope import read_scopes
 from app.wiring.storage import current_of, ledger_of, parser, sample_corpus, stored_index
 from app.wiring.upgrade import bring_index_over
-from chains.around.side_steps import keep_faults, side_step
 from chains.caching.typed_cache import ExpiringStore
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError, IngestionError
@@ -39,6 +38,7 @@ from chains.ingestion.mirror import Mirrored, mirror
 from chains.ingestion.writing import Change
 from chains.ports import FourCharacters, Progress, TokenCounter
 from chains.safety.screening import suspicious_chunks
+from chains.side_steps import keep_faults, side_step
 
 
 @dataclass(frozen=True)

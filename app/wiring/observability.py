@@ -19,12 +19,12 @@ from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.llm import providers_of
-from chains.around.observers import Observer
-from chains.around.side_steps import counts
+from chains.around import Observer
 from chains.caching.typed_cache import EVENTS, LEVELS, CacheStats, Event
 from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError
 from chains.generation.provider import Provider
 from chains.logs import get_logger
+from chains.side_steps import counts
 
 if TYPE_CHECKING:
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings

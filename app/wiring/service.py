@@ -23,9 +23,7 @@ from app.wiring.index import Index, Parts, open_index
 from app.wiring.llm import close, offline_model, providers_of
 from app.wiring.observability import Check, Tracing, index_check, metrics_of, service_check, service_checks, tracing_of
 from app.wiring.storage import ledger_of, settings_to_ask
-from chains.around.conversations import ConversationStore, WithConversations
-from chains.around.observers import ObservedRunnable, Observer
-from chains.around.runnable import Around, Disclosure
+from chains.around import Around, ConversationStore, Disclosure, ObservedRunnable, Observer, WithConversations
 from chains.cited_answer import CitedAnswer
 from chains.clock import Clock
 from chains.errors import WaypointError

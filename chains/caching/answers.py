@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableGenerator, ensure_config, run_in_executor
 from pydantic import SkipValidation
 
-from chains.around.runnable import Around, Invocation
+from chains.around import Around, Invocation
 from chains.caching.single_flight import SingleFlight
 from chains.caching.typed_cache import CacheStats, LevelName, TypedCache, canonical
 from chains.clock import Clock

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import prompts
-from chains.around.side_steps import side_step
 from chains.citations.cited_sentences import (
     CheckedText,
     Sentence,
@@ -48,6 +47,7 @@ from chains.citations.verification import (
 from chains.documents.source_urls import source_urls
 from chains.metadata import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
+from chains.side_steps import side_step
 from chains.state import (
     SMALL_TALK,
     UNDERSPECIFIED,

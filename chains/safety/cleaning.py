@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from chains.around.runnable import Around
+from chains.around import Around
 from chains.ports import Redacted
 
 # Control characters but tab and line ends; what has no width; marks of direction; tag characters (an invisible copy of

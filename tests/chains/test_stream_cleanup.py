@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from app.settings import load_settings
 from app.wiring.llm import providers
-from chains.around.observers import ObservedRunnable
+from chains.around import ObservedRunnable
 from chains.citations import CiteSources
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel

@@ -12,7 +12,7 @@ from app.http.openapi import ANSWER
 from app.http.routes.answers import chat_router
 from app.settings import load_settings
 from app.wiring import Service
-from chains.around.observers import Call
+from chains.around import Call
 from chains.state import Citation
 from tests.contract.recorded import recorded
 from tests.fakes import Reply, groq_server

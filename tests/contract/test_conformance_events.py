@@ -13,7 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from app.ports import Message
 from app.wings.events.outbox import ROUTING_KEYS, Events
 from chains import build_chain
-from chains.around.observers import ObservedRunnable
+from chains.around import ObservedRunnable
 from chains.citations import CiteSources
 from tests.contract.recorded import NEEDS_CASES, rows
 

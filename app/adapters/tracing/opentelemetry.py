@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import Status, StatusCode, set_span_in_context
 
-from chains.around.observers import LEFT, Call
+from chains.around import LEFT, Call
 from chains.errors import WaypointError
 from chains.state import Answer
 

@@ -17,7 +17,7 @@ from app.http import questions
 from app.http.openapi import ANSWER, ok_response
 from app.http.policy import Policy
 from app.http.routes.health import PROBE, Health, health_of
-from chains.around.conversations import owner_of
+from chains.around import owner_of
 from chains.documents.naming import place_in
 from chains.documents.source_urls import source_urls
 from chains.logs import masked

@@ -20,7 +20,7 @@ from aio_pika.connection import make_url
 
 from app.ledger.work import WaitingMessages
 from app.ports import Message
-from chains.around.observers import Call, Observer
+from chains.around import Call, Observer
 from chains.clock import timestamp
 from chains.errors import WaypointError
 from chains.logs import get_logger

@@ -13,13 +13,13 @@ from app.settings import Settings
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wiring.index import Index
 from app.wiring.storage import ledger_of
-from chains.around.observers import Call
-from chains.around.side_steps import count_fault
+from chains.around import Call
 from chains.documents.audience import Audience
 from chains.errors import VectorStoreError
 from chains.logs import get_logger
 from chains.ports import Entity
 from chains.safety.cleaning import clean
+from chains.side_steps import count_fault
 from chains.state import Answer
 
 MAX_MB = 200  # Of the logged answers; the oldest go first.

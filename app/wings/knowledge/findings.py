@@ -18,7 +18,6 @@ from app.settings import Settings
 from app.wings.knowledge.linted import Document, Finding, place, read_documents
 from app.wiring.index import Index
 from app.wiring.storage import parser
-from chains.around.side_steps import side_step
 from chains.citations.claims import Claim, ClaimReader
 from chains.citations.contradiction import contradict
 from chains.documents.versions import replaced, told_apart
@@ -26,6 +25,7 @@ from chains.ingestion.chunks import Chunk
 from chains.ingestion.source import title_of
 from chains.ingestion.text_files import LOADERS
 from chains.ports import Progress
+from chains.side_steps import side_step
 from chains.text.letters import letters, one_line, skeleton
 from chains.text.quantities import Quantity
 from chains.text.tokens import tokens

@@ -7,7 +7,7 @@ import pytest
 
 from app.ports import Message
 from app.wings.events.outbox import Events
-from chains.around.observers import Call
+from chains.around import Call
 from chains.errors import LLMUnavailableError
 
 METADATA = {"session_id": "s1", "user_id": "u1", "request_id": "r1"}

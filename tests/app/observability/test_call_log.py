@@ -5,7 +5,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.observability.call_log import CallLog
-from chains.around.observers import Call
+from chains.around import Call
 from chains.errors import LLMTimeoutError
 
 ANSWER: Any = {

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.http.middleware.gate import Exchange
 from app.http.routes import health as route
 from app.observability.metrics import Labels, Metrics
-from chains.around.observers import Call
+from chains.around import Call
 from chains.errors import LLMTimeoutError
 
 ROOT = Path(__file__).parents[3]
@@ -136,7 +136,7 @@ async def test_any_other_request_gets_an_id_of_its_own(client, odd):
 def test_worker_processes_with_a_shared_folder_tell_their_sum(tmp_path):
     program = (
         "import os; from pathlib import Path;"
-        "from app.observability.metrics import Metrics; from chains.around.observers import Call;"
+        "from app.observability.metrics import Metrics; from chains.around import Call;"
         f"metrics = Metrics(shared=Path({str(tmp_path)!r})); worker = os.fork();"
         "metrics.ended(Call({}, error=GeneratorExit()));"
         "worker and (os.waitpid(worker, 0), print(metrics.text().decode()))"

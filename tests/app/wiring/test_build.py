@@ -8,7 +8,7 @@ from app.adapters.embeddings.cached import DiskCachedEmbeddings
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
-from chains.around.observers import Call
+from chains.around import Call
 from chains.errors import ConfigurationError, EmbeddingError
 from tests.fakes import WordEmbeddings
 from tests.faulty import faulty_groq

@@ -15,9 +15,9 @@ from app.wings.events.plugin import outbox as outbox_of
 from app.wiring import Service, llm, open_service
 from app.wiring.observability import check_outbox
 from app.wiring.storage import ledger_of
-from chains.around.observers import Call
-from chains.around.side_steps import side_step
+from chains.around import Call
 from chains.errors import ConfigurationError, LLMUnavailableError
+from chains.side_steps import side_step
 from tests.fakes import FakeGroq, Reply
 from tests.served import QUESTION, small_services
 from tests.service.desk import open_desk, without_breaker

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableConfig, RunnableGenerator, RunnableLambda, RunnablePassthrough
 
-from chains.around import side_steps
-from chains.around.observers import Call, ObservedRunnable
-from chains.around.runnable import Around, Disclosure
-from chains.around.side_steps import counts, keep_faults, side_step
+from chains import side_steps
+from chains.around import Around, Call, Disclosure, ObservedRunnable
 from chains.citations import cite
 from chains.errors import WaypointError
 from chains.output import AnswerChunk, merge
+from chains.side_steps import counts, keep_faults, side_step
 from chains.state import Question
 from tests.chains.gst import ANSWER, QUESTION, gst_chain
 from tests.chains.test_composition import called, every_way

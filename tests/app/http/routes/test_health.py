@@ -17,7 +17,7 @@ from app.wings.events.plugin import outbox
 from app.wiring import open_service
 from app.wiring.observability import Check, backend_checks, index_check, provider_check
 from benchmarks.processes import free_port
-from chains.around.observers import Call
+from chains.around import Call
 from chains.clock import Clock, SystemClock
 from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.generation.provider import Provider

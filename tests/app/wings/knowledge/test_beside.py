@@ -17,9 +17,9 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.findings import find_conflicts, read_and_lint
 from app.wings.knowledge.linted import Document
 from app.wiring import Service, open_service
-from chains.around.observers import Call
-from chains.around.side_steps import counts
+from chains.around import Call
 from chains.errors import ConfigurationError
+from chains.side_steps import counts
 from evals import rows
 from evals.questions import Case
 from tests.chains.gst import gst_chain
