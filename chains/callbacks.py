@@ -191,31 +191,22 @@ def iterate_in_time(callbacks: Any, items: Iterator[Item]) -> Iterator[Item]:
 
 
 def _in_time(callbacks: Any, context: Context, function: Callable[..., Result], *args: Any) -> Result:
-    left = check_time(callbacks)
-    worker = None if left == math.inf else _worker_of(callbacks)
-    if worker is None or worker.is_current():
+    """Run the function in the worker of the call, which is closed when the call ends; in that itself, at once."""
+    left, deadlines = check_time(callbacks), handlers_of(callbacks, Deadline)
+    if left == math.inf or any(one.worker and one.worker.is_current() for one in deadlines):
         return function(*args)
-    outcome = worker.submit(partial(context.run, function, *args))
+    deadline = deadlines[-1]
+    if deadline.worker is None:
+        deadline.worker = Worker()
+        finalize(deadline, deadline.worker.close)
+        register(callbacks, deadline.worker.close)
+    outcome = deadline.worker.submit(partial(context.run, function, *args))
     try:
         return outcome.result(left)
     except TimeoutError as error:
         if outcome.done():
             raise
         raise DeadlineError(OVERDUE) from error
-
-
-def _worker_of(callbacks: Any) -> "Worker":
-    """Return the worker of the call that `callbacks` belong to; it is closed when the call ends."""
-    deadlines = handlers_of(callbacks, Deadline)
-    used = next((one.worker for one in deadlines if one.worker and one.worker.is_current()), None)
-    if used:
-        return used
-    deadline = deadlines[-1]
-    if deadline.worker is None:
-        deadline.worker = Worker()
-        finalize(deadline, deadline.worker.close)
-        register(callbacks, deadline.worker.close)
-    return deadline.worker
 
 
 @dataclass(frozen=True)

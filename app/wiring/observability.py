@@ -20,7 +20,7 @@ from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.llm import providers_of
 from chains.around import Observer
-from chains.caching.typed_cache import EVENTS, LEVELS, CacheStats, Event
+from chains.caching.typed_cache import EVENTS, LEVELS, CacheStats
 from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError
 from chains.generation.provider import Provider
 from chains.logs import get_logger
@@ -134,9 +134,6 @@ def metrics_of(
     def of_providers(read: Callable[[Provider], float]) -> "Callable[[], Mapping[Labels, float]]":
         return lambda: {(model, provider.breaker.name): read(provider) for model, provider in providers_of(models)}
 
-    def of_levels(event: Event) -> "Callable[[], Mapping[Labels, float]]":
-        return lambda: {level: caches.of(level, event) for level in LEVELS}
-
     metrics = Metrics(shared=shared)
     add, gauge = metrics.counts, metrics.gauges
     dropped, faults = "Traces that the backend did not accept", "Steps beside an answer or an ingestion that failed"
@@ -150,7 +147,8 @@ def metrics_of(
     retries = of_providers(lambda provider: provider.retries.count)
     add("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
     for event in EVENTS:
-        add(f"waypoint_cache_{event}", f"Cache {event}", ("level",), of_levels(event))
+        read = partial(lambda event: {level: caches.of(level, event) for level in LEVELS}, event)
+        add(f"waypoint_cache_{event}", f"Cache {event}", ("level",), read)
     if uploads is not None:
         files = "waypoint_uploaded_files", "Uploaded files", ("result",)
         add(*files, lambda: {"added": uploads.added, "failed": uploads.failed})
