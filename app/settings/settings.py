@@ -1,15 +1,15 @@
 """All settings by their groups, and what follows from several of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Self, cast
+from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import ConfigDict
 from pydantic.fields import FieldInfo
 
 from app.settings import answering as a
 from app.settings import serving as s
-from app.settings.values import Group, is_origin
+from app.settings.values import Fitting, Group, is_origin
 
 # The variables that say where the index is.
 PLACES = {
@@ -20,7 +20,7 @@ PLACES = {
 BESIDE_MODEL_S = 30
 
 
-class Settings(BaseModel):
+class Settings(Fitting):
     """All settings: a group for each subject. `load_settings` reads them."""
 
     model_config = ConfigDict(frozen=True)
@@ -64,30 +64,18 @@ class Settings(BaseModel):
                 changed[name] = getattr(self, name).model_copy(update=update)
         return self.model_copy(update=changed)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def contradictions(self) -> Iterator[str]:
         retrieval, moderation, is_offline = self.retrieval, self.moderation, self.provider == "offline"
-        lacks_key = moderation.provider != "off" and moderation.api_key is None
-        reasons = {
-            "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use another retriever": (
-                retrieval.strategy == "compression" and is_offline
-            ),
-            "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or a service's address": (
-                retrieval.reranker == "llm" and is_offline
-            ),
-            "CONTEXT=section reads the index here; leave it out where RETRIEVAL_URL is set": (
-                self.prompt.context == "section" and retrieval.url is not None
-            ),
-            f"MODERATION_PROVIDER={moderation.provider} needs a key in MODERATION_API_KEY": (
-                lacks_key and not moderation.uses_llm_key(self.llm)
-            ),
-            "VECTOR_STORE_TYPE=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name": (
-                self.store.kind == "postgres" and self.database.url is None
-            ),
-        }
-        for reason in (reason for reason, holds in reasons.items() if holds):
-            raise ValueError(reason)
-        return self
+        if retrieval.strategy == "compression" and is_offline:
+            yield "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use another retriever"
+        if retrieval.reranker == "llm" and is_offline:
+            yield "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or a service's address"
+        if self.prompt.context == "section" and retrieval.url is not None:
+            yield "CONTEXT=section reads the index here; leave it out where RETRIEVAL_URL is set"
+        if moderation.provider != "off" and not (moderation.api_key or moderation.uses_llm_key(self.llm)):
+            yield f"MODERATION_PROVIDER={moderation.provider} needs a key in MODERATION_API_KEY"
+        if self.store.kind == "postgres" and self.database.url is None:
+            yield "VECTOR_STORE_TYPE=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
 
     @property
     def link_hosts(self) -> tuple[str, ...]:

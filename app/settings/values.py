@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import (
     AfterValidator,
     AliasChoices,
+    BaseModel,
     BeforeValidator,
     DirectoryPath,
     Field,
@@ -157,7 +158,21 @@ REWRITING_S: Final = 3
 LOCAL_REWRITING_S: Final = 30
 
 
-class Group(BaseSettings):
+class Fitting(BaseModel):
+    """Values that have to fit together."""
+
+    def contradictions(self) -> Iterator[str]:
+        """Yield what does not fit together, in words; nothing where all does."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        for reason in self.contradictions():
+            raise ValueError(reason)
+        return self
+
+
+class Group(BaseSettings, Fitting):
     """Settings of one subject: a plain `BaseSettings`, read from the environment and `.env`.
 
     The variable of a field is the group's `env_prefix` and the field's name, unless its alias says another. A field
@@ -186,16 +201,6 @@ class Group(BaseSettings):
         if isinstance(alias, AliasChoices):
             return [str(name) for name in alias.choices]
         return [str(alias or f"{cls.model_config.get('env_prefix', '')}{field}")]
-
-    def contradictions(self) -> Iterator[str]:
-        """Yield what does not fit together, in words; nothing where all does."""
-        yield from ()
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        for reason in self.contradictions():
-            raise ValueError(reason)
-        return self
 
     @field_validator("*", mode="before", check_fields=False)
     @classmethod
