@@ -1,8 +1,8 @@
 """Rewrite an answer piece by piece: no foreign link, no image, no HTML is shown, not even half of one."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from urllib.parse import SplitResult, urlsplit
+from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
 
 from chains.documents.source_urls import source_urls
 from chains.safety.cleaning import without_invisible
@@ -29,17 +29,12 @@ class KnownLinks:
         self._hosts: set[str] = set()
 
     def allow(self, url: str) -> bool:
-        try:
-            parts = urlsplit(url)
-            host = _host(parts)
-        except ValueError:
+        host, known = _host(url), self._known()
+        if not host or host not in self._hosts:
             return False
-        if parts.scheme.lower() not in _WEB or not host or parts.username is not None:
+        parts, address = urlsplit(url), _plain(url)
+        if parts.scheme.lower() not in _WEB or parts.username is not None:
             return False
-        known = self._known()
-        if host not in self._hosts:
-            return False
-        address = _plain(url)
         if parts.query or parts.fragment:
             return address in known
         return any(one == address or one.startswith((f"{address}/", f"{address}?", f"{address}#")) for one in known)
@@ -47,7 +42,7 @@ class KnownLinks:
     def _known(self) -> set[str]:
         if self._addresses is None:
             sources = {url for passage in self._passages for url in source_urls(passage["metadata"].get("source_urls"))}
-            self._hosts = set(_hosts(sources))
+            self._hosts = set(map(_host, sources))
             texts = (_ADDRESS.findall(passage["content"]) for passage in self._passages)
             written = {url.rstrip(TRAILING + ")") for urls in texts for url in urls}
             self._addresses = {_plain(url) for url in sources | written}
@@ -61,17 +56,14 @@ def _plain(url: str) -> str:
     return f"{host.lower().removeprefix('www.')}{slash}{path}".rstrip("/")
 
 
-def _host(parts: SplitResult) -> str:
-    name = (parts.hostname or "").removeprefix("www.")
-    return f"{name}:{parts.port}" if parts.port else name
-
-
-def _hosts(urls: Iterable[str]) -> Iterator[str]:
-    for url in urls:
-        try:
-            yield _host(urlsplit(url))
-        except ValueError:
-            continue
+def _host(url: str) -> str:
+    """Return the host of an address, with its port if it has one; empty where it is no address."""
+    try:
+        parts = urlsplit(url)
+        name = (parts.hostname or "").removeprefix("www.")
+        return f"{name}:{parts.port}" if parts.port else name
+    except ValueError:
+        return ""
 
 
 REMOVED = "(link removed)"
