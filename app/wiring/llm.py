@@ -109,7 +109,7 @@ def first_model(settings: Settings) -> BaseChatModel:
 
 def groq(settings: Settings) -> BaseChatModel:
     """Return the model at Groq."""
-    from app.adapters.llm.groq import groq_model
+    from app.adapters.llm.groq_compat import groq_model
 
     return groq_model(**_options(settings))
 

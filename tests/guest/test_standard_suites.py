@@ -26,7 +26,7 @@ from pydantic import TypeAdapter
 import chains
 from app.adapters.embeddings.cached import CachedQuestionEmbeddings, DiskCachedEmbeddings, MemoizedEmbeddings
 from app.adapters.embeddings.onnx import OnnxEmbeddings
-from app.adapters.llm.groq import GroqModel
+from app.adapters.llm.groq_compat import GroqModel
 from app.adapters.llm.openai_compatible import OpenAICompatibleModel
 from app.settings import load_settings
 from app.wings.offline.model import OfflineChatModel

@@ -1,4 +1,4 @@
-"""A ChatGroq that closes its streams when they are left, and reads them as plain data.
+"""Groq's API as a LangChain chat model with this project's errors, which closes its streams when they are left.
 
 ChatGroq leaves the stream of Groq's client to the garbage collector, so the provider would go on writing to a reader
 who has left. Groq's client also makes a model of each chunk, which ChatGroq turns back into a dict: a quarter of what
@@ -8,12 +8,16 @@ a stream costs. This module relies on ChatGroq calling only `create` of its `cli
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack
-from types import SimpleNamespace
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, ClassVar
 
+import groq
 from groq import AsyncStream, Stream
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_groq import ChatGroq
+from pydantic import SecretStr
+
+from app.adapters.llm.validated_model import ValidatedModel, vendor_options
 
 
 class ClosingChatGroq(ChatGroq):
@@ -39,3 +43,20 @@ class ClosingChatGroq(ChatGroq):
             model = self.model_copy(update={"async_client": SimpleNamespace(create=create)})
             async for chunk in ChatGroq._astream(model, *args, **kwargs):
                 yield chunk
+
+
+class GroqModel(ValidatedModel, ClosingChatGroq):
+    """ChatGroq, validated."""
+
+    vendor: ClassVar[ModuleType] = groq
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        names = ("model_name", "groq_api_base", "temperature", "max_tokens", "reasoning_effort", "reasoning_format")
+        return {name: getattr(self, name) for name in names}
+
+
+def groq_model(*, api_key: SecretStr, model: str, base_url: str | None = None, **options: Any) -> GroqModel:
+    """Return the chat model; `base_url` is the bare host, to which the client adds `/openai/v1`."""
+    address = base_url.rstrip("/").removesuffix("/openai/v1") if base_url else None
+    return GroqModel(api_key=api_key, model_name=model, base_url=address, **vendor_options(**options))

@@ -2,7 +2,7 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import SecretStr
 
-from app.adapters.llm.groq import GroqModel, groq_model
+from app.adapters.llm.groq_compat import GroqModel, groq_model
 from chains.errors import LLMRateLimitError, LLMRejectedError, LLMUnavailableError
 from tests.fakes import MODEL, Reply
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from werkzeug import Request, Response
 
 from app.adapters.http_client import MAX_BYTES
-from app.adapters.llm.groq import groq_model
+from app.adapters.llm.groq_compat import groq_model
 from app.adapters.llm.openai_compatible import openai_compatible_model
 from chains.errors import LLMReplyError
 from tests.completions import completion
