@@ -39,29 +39,11 @@ PARTS = "parts"
 and UNSURE of each of them."""
 
 
-def degradation_of(message: BaseMessage) -> str | None:
-    """Return why the message is not what it should be; None for one that is."""
-    reason: str | None = message.response_metadata.get(DEGRADED)
-    return reason
-
-
-def match_of(message: BaseMessage) -> float | None:
-    """Return the model's own probability that the message answers its question; None if it gives none."""
-    found: float | None = message.response_metadata.get(MATCH)
-    return found
-
-
 def joined(pieces: Sequence[BaseMessage]) -> BaseMessage:
     first, *others = pieces
     if others and isinstance(first, AIMessageChunk):
         return first + others  # At once; one by one each sum would copy the words so far.
     return reduce(add, pieces)
-
-
-def withheld_because(message: BaseMessage) -> str | None:
-    """Return why the message's words are not shown; None for one that may be."""
-    reason: str | None = message.response_metadata.get(WITHHELD)
-    return reason
 
 
 def describe(state: Scored, config: RunnableConfig) -> Metadata:
@@ -92,7 +74,7 @@ def _safety(state: Scored) -> SafetyReport | None:
     if verdict is None:
         return None
     moderation = state.get("moderation")
-    withheld = withheld_because(state["message"])
+    withheld = state["message"].response_metadata.get(WITHHELD)
     blocked = withheld or ("moderation" if moderation and moderation["refusal"] else None)
     return SafetyReport(
         action="blocked" if blocked else verdict["action"],

@@ -45,7 +45,7 @@ from chains.citations.verification import (
     verify,
 )
 from chains.documents.source_urls import source_urls
-from chains.metadata import UNSURE, degradation_of, withheld_because
+from chains.metadata import DEGRADED, UNSURE, WITHHELD
 from chains.ports import WordSimilarity
 from chains.side_steps import side_step
 from chains.state import (
@@ -133,7 +133,7 @@ class CiteSources:
         several = "parts" in state
         judged = self._refused(state) or (("unsure", None) if is_unsure else None)
         outcome, replacement = judged or self._judge(answer, found, shown, several=several)
-        if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
+        if state["message"].response_metadata.get(DEGRADED) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
         marked = cited_sources([citation for citation in found.citations if citation["number"] is not None])
@@ -253,7 +253,8 @@ class CiteSources:
 
     def _refused(self, state: Generated) -> tuple[Outcome, str | None] | None:
         """Return the outcome of a question that was not searched for, or of an answer that is not shown."""
-        if withheld_because(state["message"]) and not opens_with_decline(state["message"].text, self.decline):
+        message = state["message"]
+        if message.response_metadata.get(WITHHELD) and not opens_with_decline(message.text, self.decline):
             return "blocked", self.withheld or prompts.load("withheld")
         if is_blocked(state):
             return "blocked", None

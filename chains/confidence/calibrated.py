@@ -15,7 +15,7 @@ from typing import Any, Final
 from chains.confidence.composite import answer_quality, without_markers
 from chains.confidence.levels import REASONS, UNKNOWN_SCORES, Thresholds, supported_share
 from chains.errors import ConfigurationError
-from chains.metadata import match_of
+from chains.metadata import MATCH
 from chains.question import readable
 from chains.state import Cited, Confidence
 from chains.text.tokens import tokens
@@ -156,7 +156,7 @@ def features(state: Cited) -> dict[str, float]:
     A model that selects statements tells itself how well they match, and has weighed the rest: similarities, terms and
     length say nothing more of a quotation. Not every retriever gives similarities.
     """
-    if (probability := match_of(state["message"])) is not None:
+    if (probability := state["message"].response_metadata.get(MATCH)) is not None:
         bounded = min(1 - _NEARLY, max(_NEARLY, probability))
         return {"match": math.log(bounded / (1 - bounded))}
     passages, matched = state["documents"], [one for one in state["citations"] if one["matched"]]

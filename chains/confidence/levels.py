@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from chains.errors import ConfigurationError
-from chains.metadata import PARTS, UNSURE, degradation_of
+from chains.metadata import DEGRADED, PARTS, UNSURE
 from chains.state import Cited, Confidence, Outcome, PartConfidence, passages_of
 
 UNKNOWN_SCORES = "The retriever gives no relevance scores"
@@ -108,7 +108,7 @@ class Thresholds:
         if state["outcome"] in REASONS:
             return self.confidence(0.0, REASONS[state["outcome"]], found)
         if state["outcome"] == "degraded":
-            reason = degradation_of(state["message"]) or REASONS["ungrounded"]
+            reason = state["message"].response_metadata.get(DEGRADED) or REASONS["ungrounded"]
             return self.confidence(DEGRADED_SHARE * score, reason, found)
         if not any(citation["matched"] for citation in state["citations"]):
             return self.confidence(DEGRADED_SHARE * score, NO_MATCH, found)

@@ -8,7 +8,7 @@ and no answer is High: a supported statement may still be about something else t
 """
 
 from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, disagreement_of, supported_share
-from chains.metadata import degradation_of
+from chains.metadata import DEGRADED
 from chains.state import Cited, Confidence
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
@@ -36,7 +36,7 @@ def score_confidence(state: Cited) -> Confidence:
         average, reason = 0.0, REASONS[outcome]
     elif outcome == "degraded":
         average = DEGRADED_SHARE * average if matched else 0.0
-        reason = degradation_of(state["message"]) or REASONS["ungrounded"]
+        reason = state["message"].response_metadata.get(DEGRADED) or REASONS["ungrounded"]
     elif not matched:
         reason = NO_MATCH
     elif not is_known:

@@ -15,7 +15,7 @@ from chains.clock import Clock
 from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError
 from chains.generation.reply import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.resilient import ResilientChatModel
-from chains.metadata import degradation_of
+from chains.metadata import DEGRADED
 from tests.chains.test_composition import called
 from tests.fakes import FakeGroq, Reply, groq_server
 
@@ -45,7 +45,7 @@ async def test_an_answer_comes_with_words_model_finish_reason_and_usage(groq, cl
     assert message.response_metadata["finish_reason"] == "stop"
     assert message.response_metadata["model_name"] == "llama-3.1-8b-instant"
     assert message.usage_metadata["total_tokens"] > 0
-    assert degradation_of(message) is None
+    assert message.response_metadata.get(DEGRADED) is None
     assert len(groq.requests) == 1
 
 
@@ -71,7 +71,7 @@ async def test_the_second_provider_answers_where_the_first_cannot(groq, second, 
 
     assert message.text == "Ten percent."
     assert message.response_metadata["model_name"] == "other"
-    assert degradation_of(message) is None
+    assert message.response_metadata.get(DEGRADED) is None
     assert (len(groq.requests), len(second.requests)) == (4, 1)
 
 
@@ -82,7 +82,7 @@ async def test_the_last_resort_answers_where_no_provider_does_and_says_why(groq,
 
     assert message.text == "Quoted."
     reason = "The language model could not be reached; the words are quoted from the documents instead"
-    assert degradation_of(message) == reason
+    assert message.response_metadata.get(DEGRADED) == reason
     assert (len(groq.requests), len(second.requests)) == (4, 4)
 
 
@@ -111,7 +111,7 @@ async def test_a_provider_that_keeps_failing_is_left_alone(groq, clock):
 
     assert len(groq.requests) == 5
     assert model.providers[0].breaker.state == "open"
-    assert str(degradation_of(message)).startswith("The language model is out of order")
+    assert str(message.response_metadata.get(DEGRADED)).startswith("The language model is out of order")
     clock.time += 61
     groq.replies.clear()
     assert (await model.ainvoke(MESSAGES)).text.startswith("Nine percent")
@@ -131,7 +131,7 @@ async def test_a_wait_that_the_call_has_no_time_for_is_not_begun(groq, clock):
     groq.replies = [Reply(status=429, headers={"Retry-After": "30"})]
     message = await ask(resilient(groq, clock), "ainvoke", {"callbacks": [Deadline(20, clock)]})
 
-    assert str(degradation_of(message)).startswith("The language model is busy")
+    assert str(message.response_metadata.get(DEGRADED)).startswith("The language model is busy")
     assert clock.slept == []
 
 
@@ -144,7 +144,7 @@ async def test_no_wait_that_a_provider_asks_for_switches_the_model_off_for_longe
     groq.replies = []
     message = await ask(model, "ainvoke")
 
-    assert degradation_of(message) is None
+    assert message.response_metadata.get(DEGRADED) is None
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -155,7 +155,7 @@ async def test_a_reply_without_end_is_ended_at_a_few_times_the_tokens_that_were_
     assert message.text.startswith("Nine percent [GST Guide > Rate]. And so on.")
     assert len(message.text) <= TOLERANCE * 100 * CHARACTERS_PER_TOKEN
     assert message.response_metadata["finish_reason"] == "length"
-    assert degradation_of(message) is None
+    assert message.response_metadata.get(DEGRADED) is None
 
 
 @pytest.mark.parametrize("way", ["stream", "astream"])
