@@ -22,6 +22,7 @@ from chains.question import check_limits, query_of
 from chains.retrieval.filters import FILTER_SPECS, Filters, conditions_of, filters_of
 from chains.retrieval.retriever import RANK, SCORE, ChunkRetriever
 from chains.state import Hit, Passage, Searching, SearchResult, refusal_of
+from chains.text.asking import PRICES
 from chains.text.tokens import INFLECTED_WEIGHT, tokens
 
 # The names that loaders use. PyPDFLoader and its like count pages from 0, and say how many there are.
@@ -210,7 +211,8 @@ class Retrieve(Search):
         return self._result(input, documents, await super().ainvoke(below, config) if below else [])
 
     def _result(self, state: Searching, found: list[Passage], nearest: list[Passage]) -> SearchResult:
-        wanted = {word.key for word in tokens(query_of(state)) if word.weight >= INFLECTED_WEIGHT} if nearest else set()
+        asked = tokens(query_of(state)) if nearest else ()
+        wanted = {word.key for word in asked if word.weight >= INFLECTED_WEIGHT} - PRICES  # A figure stands for these.
         if len(wanted) > 1 and state.get("threshold") in {None, self._threshold}:
             texts = (f"{one['content']}\n{one['metadata'].get('title')}" for one in nearest)
             held = [wanted <= {word.key for word in tokens(text)} for text in texts]

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from chains.text.quantities import UNITS, quantities
 from chains.text.tokens import MONTHS, tokens
-from chains.text.words import one_error_away, word_list
+from chains.text.words import one_error_away, stem, word_list
 
 Kind = Literal[
     "phone", "mail", "address", "duration", "count", "share", "money", "number", "date", "who", "where", "definition",
@@ -58,6 +58,8 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
 _ASKS: Final = {kind: re.compile(form, re.IGNORECASE) for kind, form in _FORMS}
 MEASURED: Final[frozenset[Kind]] = frozenset({"duration", "count", "share", "money", "number", "date"})
 """The kinds of answer that a figure or a time stands in."""
+PRICES: Final = frozenset(map(stem, ("charge", "cost", "fee", "price")))
+"""Words for which an amount of money stands."""
 LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})
 """The kinds of answer that are often lists."""
 _OPEN: Final[frozenset[Kind]] = frozenset({"verdict", "definition", *LISTED})

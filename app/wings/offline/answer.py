@@ -224,7 +224,8 @@ def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     """Return the answer to a question for yes or no; "" where it is not sure."""
     question, text = evidence.question, VERDICT.sub("", one.text, count=1)  # Its own is on the question above it.
-    if "verdict" not in question.wants or evidence.lacking(one) or evidence.unnamed(one):
+    is_other = evidence.lacking(one) or evidence.unnamed(one) or evidence.misses(one.statement)
+    if "verdict" not in question.wants or is_other:
         return ""
     if one.statement.kind == "row":  # All its columns that say yes or no say the same.
         values = {said for cell in one.statement.cells if (said := cell.text.lower()) in {"yes", "no"}}

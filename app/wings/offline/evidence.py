@@ -13,11 +13,11 @@ from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import MARK, STATE, holds_on, is_left, names_edition, series_of
 from chains.ports import WordSimilarity
-from chains.text.asking import LISTED, MEASURED, Kind, fits, is_measured
+from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
+from chains.text.quantities import Quantity
 from chains.text.ranges import counted, crossed, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
-from chains.text.words import stem
 
 FEATURES: Final = (*("near", "kind", "place", "lacking", "range", "score", "meaning", "meaning_above", AHEAD),)
 """What is measured; what is not known, or not yet, is not a number."""
@@ -36,8 +36,6 @@ UNNAMED, LACKING = 0.55, 0.7
 """The most probability without a name or all things of the question, and of a figure without one of these."""
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
-PRICES: Final = frozenset(map(stem, ("charge", "cost", "fee", "price")))
-"""Words for which an amount of money stands."""
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
 _RANKS: Final = re.compile(
@@ -114,6 +112,12 @@ class Evidence:
             Candidate(one, n, row, left[n] or not (is_dated or holds_on(one.said)))
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
+        self._held = {  # The figures that some statement of an entry holds.
+            (n, figure)
+            for figure in question.quantities
+            for one, n in found
+            if any(other.measure == figure.measure and other.holds(figure) for other in one.quantities)
+        }
         self.weights = self._weigh(placed)
         self._replaced: list[int] = []
         other_rows, ranges = self._compare_rows()
@@ -186,12 +190,20 @@ class Evidence:
         lacked = [name for name in asked.names if name not in asked.sides and not self.holds(one, name)]
         if any(asked.terms[row].named for name in lacked for row in name) and self._names_country(one):
             return True
-        for figure in asked.quantities if one.statement.kind != "row" else ():
-            same = [other for other in one.statement.quantities if other.measure == figure.measure]
-            is_bound = figure.measure and not _FREE.match(figure.measure)
-            if is_bound and same and not any(other.holds(figure) for other in same):
-                return True
-        return False
+        is_limit = any(other.bound in {"most", "least"} for other in one.statement.quantities)
+        # "Up to 3 hours" answers "for 5 hours?" where nothing beside it does.
+        return any(not is_limit or (one.entry, figure) in self._held for figure in self.misses(one.statement))
+
+    def misses(self, one: Statement) -> list[Quantity]:
+        """Return the figures of the question that a sentence or item does not hold, though it has their measure."""
+        return [
+            figure
+            for figure in (self.question.quantities if one.kind != "row" else ())
+            if figure.measure
+            and not _FREE.match(figure.measure)
+            and any(other.measure == figure.measure for other in one.quantities)
+            and not any(other.measure == figure.measure and other.holds(figure) for other in one.quantities)
+        ]
 
     def lacking(self, one: Candidate) -> float:
         """Return the share of the things that the question names which a statement lacks."""

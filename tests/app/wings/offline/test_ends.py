@@ -152,6 +152,17 @@ def test_later_than_some_time_before_is_less_than_it():
     assert "half of it" in ask("cancel 1 day before pick-up refund", entry, scores=NEAR)
 
 
+def test_a_limit_answers_a_figure_beyond_it_without_yes():
+    entry = "[Rooms]\nGroup rooms can be booked for up to 3 hours a day, two weeks ahead."
+    assert (
+        ask("Can I book a group room for 5 hours?", entry, scores=NEAR)
+        .removeprefix(UNSURE)
+        .strip()
+        .startswith("Group rooms")
+    )
+    assert ask("Can I book a group room for 2 hours?", entry, scores=NEAR).startswith("Yes, group rooms can be booked")
+
+
 def test_an_amount_that_is_charged_is_a_fee():
     entry = "[Fines]\nFor each fine we charge 29 EUR for handling.\n\nTolls are paid by the customer."
     assert ask("fine handling fee", entry, scores=[0.6]).startswith("For each fine we charge 29 EUR")
