@@ -160,7 +160,7 @@ def test_a_limit_answers_a_figure_beyond_it_without_yes():
         .strip()
         .startswith("Group rooms")
     )
-    assert ask("Can I book a group room for 2 hours?", entry, scores=NEAR).startswith("Yes, group rooms can be booked")
+    assert ask("Can I book a group room for 2 hours?", entry, scores=NEAR).startswith("Yes, Group rooms can be booked")
 
 
 def test_an_amount_that_is_charged_is_a_fee():
