@@ -11,8 +11,7 @@ from langchain_core.runnables.utils import AddableDict
 
 from chains.citations.markers import find_markers
 from chains.state import SO_FAR, Citation
-from chains.text.sentences import MARKER
-from chains.text.statements import sentence_bounds
+from chains.text.statements import MARKER, sentence_bounds
 from chains.text.tokens import tokens
 
 _LABEL = re.compile(r"\W*(?:sources?|references?|citations?|cited from|see|and|note)\b\W*", re.IGNORECASE)

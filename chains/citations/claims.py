@@ -13,8 +13,7 @@ from chains.citations.numbering import source_key
 from chains.documents.versions import edition_of, series_of
 from chains.state import Passage
 from chains.text.quantities import Quantity, quantities
-from chains.text.sentences import sentences
-from chains.text.statements import Statement, read_statements
+from chains.text.statements import Statement, read_statements, sentences
 from chains.text.tokens import WEIGHTS, Token, tokens
 from chains.text.words import stem, word_set
 
@@ -167,16 +166,20 @@ class ClaimReader:
     def claims(self, text: str, about: About, path: Iterable[str] = (), head: str = "") -> Iterator[Claim]:
         """Yield the claims of a markdown text below the headings of `path`; `head` is that of a table which goes on."""
         for statement in read_statements(text, head):
-            above = [*(statement.headings or path), *filter(None, [statement.lead])]
-            claim = Claim(statement.start, statement.end, about)
+            above = tuple(filter(None, [*(statement.headings or path), statement.lead]))
+            read = (tokens(_NUMBERING.sub("", heading)) for heading in above)
+            headings = [frozenset(word.key for word in one if word.weight >= WEIGHTS["word"]) for one in read]
+            nearest = headings[-1] - IN_NO_HEADING - GENERIC - about.title if headings else frozenset[str]()
+            also = about.title.union(*headings)
+            claim = Claim(statement.start, statement.end, about, also=also, heading=nearest, path=above)
             if statement.kind == "row":
-                yield from self._in_row(statement, claim, above)
+                yield from self._in_row(statement, claim)
             elif statement.kind == "item":
                 claim = replace(claim, group="\n".join(["list", *above]))
                 for sentence in sentences(statement.words):
-                    yield from self._in_sentence(sentence, claim, above)
+                    yield from self._in_sentence(sentence, claim)
             elif statement.kind == "sentence":
-                yield from self._in_sentence(statement.words, claim, above)
+                yield from self._in_sentence(statement.words, claim)
 
     def claims_of(self, passage: Passage) -> list[Claim]:
         metadata = passage["metadata"]
@@ -185,15 +188,15 @@ class ClaimReader:
         path = [str(metadata["section"])] if metadata.get("section") else []
         return list(self.claims(passage["content"], about, path, str(metadata.get("table_head") or "")))
 
-    def _in_row(self, row: Statement, claim: Claim, headings: Sequence[str]) -> Iterator[Claim]:
+    def _in_row(self, row: Statement, claim: Claim) -> Iterator[Claim]:
         cells, columns = row.cells, row.columns
-        if not 1 < len(cells) <= len(columns) or _is_example([row.words, *headings]):
+        if not 1 < len(cells) <= len(columns) or _is_example([row.words, *claim.path]):
             return
         read = [quantities(cell.text) for cell in cells]
         subject = tokens(f"{row.group} {cells[0].text}")
         key, between = keys(subject, least=_SOFT), frozenset[str]()
         notes = [word for cell, found in zip(cells, read, strict=True) if not found for word in tokens(cell.text)]
-        group = "\n".join([*headings, *columns])
+        group = "\n".join([*claim.path, *columns])
         for place in range(1, len(cells)):
             cell, own, above = cells[place], tokens(cells[place].text), tokens(columns[place])
             numbers = [*read[0], *quantities(columns[place])]
@@ -206,18 +209,18 @@ class ClaimReader:
                     rest = [word for word in own if not one.start <= word.start < one.end]
                     others = [*numbers, *(other for other in read[place] if other.measure != one.measure)]
                     base = replace(base, value=one, written=cell.text[one.start : one.end], values=tuple(read[place]))
-                    yield self._complete(base, rest, around, others, headings)
+                    yield self._complete(base, rest, around, others)
             said = [word for word in own if word.kind != "stop"]
             is_short = bool(said) and len(own) <= LONGEST_NAME and all(word.text[0].isupper() for word in said)
             if not read[place] and is_short and (len(said) > 1 or self._is_name(said[0])):
                 named = replace(base, value=keys(own, least=_SOFT), written=cell.text, values=())
-                yield self._complete(named, [], around, numbers, headings)
+                yield self._complete(named, [], around, numbers)
             elif not read[place]:
                 between |= keys(own)
 
-    def _in_sentence(self, sentence: str, claim: Claim, headings: Sequence[str]) -> Iterator[Claim]:
+    def _in_sentence(self, sentence: str, claim: Claim) -> Iterator[Claim]:
         is_question = sentence.rstrip("*_ \"'").endswith("?")
-        if is_question or len(sentence) > LONGEST_SENTENCE or _is_example([sentence, *headings]):
+        if is_question or len(sentence) > LONGEST_SENTENCE or _is_example([sentence, *claim.path]):
             return
         everything = tokens(sentence)
         found = quantities(sentence)
@@ -235,13 +238,13 @@ class ClaimReader:
                 others = [other for other in here if other != one and other.start < until]
                 others = [other for other in others if not _SINCE.search(sentence, 0, other.start)]
                 base = replace(claim, value=one, written=sentence[one.start : one.end], values=tuple(found))
-                yield self._complete(base, rest, everything, others, headings)
+                yield self._complete(base, rest, everything, others)
             name = self._named(sentence, own)
             if name and not NOT_NOW.search(sentence, 0, name[-1].end):
                 written = sentence[name[0].start : name[-1].end]
                 base = replace(claim, value=frozenset(word.key for word in name), written=written)
                 others = [one for one in here if one.measure != "date"]
-                yield self._complete(base, [word for word in own if word not in name], everything, others, headings)
+                yield self._complete(base, [word for word in own if word not in name], everything, others)
 
     def _named(self, sentence: str, own: Sequence[Token]) -> Sequence[Token]:
         """Return the name behind the words that ask for one: "is issued by", "headquarters in"."""
@@ -261,25 +264,18 @@ class ClaimReader:
         return run if len(run) > 1 or self._is_name(first) else []
 
     def _complete(
-        self, claim: Claim, rest: Sequence[Token], around: Iterable[Token], others: Iterable[Quantity],
-        headings: Sequence[str],
-    ) -> Claim:  # fmt: skip
+        self, claim: Claim, rest: Sequence[Token], around: Iterable[Token], others: Iterable[Quantity]
+    ) -> Claim:
         """Return the claim with its words; `rest` are those beside its value, `around` all of its statement or row."""
-        above = [tokens(_NUMBERING.sub("", heading)) for heading in headings]
-        in_headings = frozenset(word.key for some in above for word in some if word.weight >= WEIGHTS["word"])
-        nearest = frozenset(word.key for word in above[-1] if word.weight >= WEIGHTS["word"]) if above else frozenset()
-        words = claim.words | keys(rest, least=_SOFT if claim.is_row else WEIGHTS["word"])
         return replace(
             claim,
             written=" ".join(claim.written.replace("*", "").split()),
-            words=words - GENERIC,
-            also=claim.words | keys(around, least=_SOFT) | in_headings | claim.about.title,
+            words=(claim.words | keys(rest, least=_SOFT if claim.is_row else WEIGHTS["word"])) - GENERIC,
+            also=claim.also | claim.words | keys(around, least=_SOFT),
             said=claim.words | keys(rest, least=_SOFT),
             names=frozenset(word.key for word in rest if self._is_name(word)),
-            heading=nearest - IN_NO_HEADING - GENERIC - claim.about.title,
             conditions=frozenset((one.measure, one.low, one.high) for one in others),
             is_denied=bool(denied(rest)),
-            path=tuple(headings),
         )
 
     def _is_name(self, word: Token) -> bool:

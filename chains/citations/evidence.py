@@ -1,7 +1,7 @@
 """Prepare passages and the question for comparison with an answer: statements, words, names."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import product
 
@@ -77,26 +77,25 @@ NOTHING_ASKED = Asked("", (), frozenset())
 
 
 @lru_cache(maxsize=64)
-def asked(question: str, titles: tuple[str, ...] = (), parts: tuple[str, ...] = ()) -> Asked:
-    """Return the words of a question, and which of the titles of the documents at hand are rivals of its subject.
+def _rivals(names: frozenset[str], titles: frozenset[str]) -> dict[str, tuple[str, str]]:
+    """Return the titles that are about another than the question's `names`, each with that name and the question's.
 
     "Indonesia Import Requirements by Sea" is a rival of "Thailand Import Requirements" when Thailand is asked about.
     """
-    words = tuple(word for word in tokens(question) if word.weight > 0)
-    names = frozenset(word.key for word in words if word.kind == "name")
     read = {title: [word.key for word in tokens(title) if word.weight > 0] for title in titles}
-    rivals = {
+    return {
         title: (other, name)
         for (title, theirs), ours in product(read.items(), read.values())
         for name, other in zip(ours, theirs, strict=False)
         if name in names and other not in names | {*ours} and len(({*ours} - {name}) & {*theirs}) >= _ALIKE
     }
-    return Asked(question, words, names, rivals=rivals, parts=parts)
 
 
-def asked_about(question: str, shown: Sequence[Passage], parts: tuple[str, ...] = ()) -> Asked:
+def asked_about(question: str, shown: Sequence[Passage] = (), parts: tuple[str, ...] = ()) -> Asked:
     """Return the words of a question and of its parts, and what the shown passages know of them."""
-    titles = {str(passage["metadata"].get("title") or "") for passage in shown}
-    read = asked(question, tuple(sorted(titles)), parts)
+    words = tuple(word for word in tokens(question) if word.weight > 0)
+    names = frozenset(word.key for word in words if word.kind == "name")
+    titles = frozenset(str(passage["metadata"].get("title") or "") for passage in shown)
     held = [evidence_of(passage).occurrences for passage in shown]
-    return replace(read, shown=frozenset(key for key in read.keys if any(key in words for words in held)))
+    known = frozenset(word.key for word in words if any(word.key in keys for keys in held))
+    return Asked(question, words, names, known, _rivals(names, titles), parts)

@@ -197,14 +197,9 @@ def code_ranges(text: str) -> list[Range]:
 
 
 def numbers_in(group: str) -> tuple[int, ...]:
-    """Return the numbers of what stands between two brackets; none where it is no group of numbers."""
-    return numbers_of(group) if _GROUP.fullmatch(group) else ()
-
-
-def numbers_of(group: str) -> tuple[int, ...]:
-    """Return the numbers of a group, its ranges written out."""
+    """Return the numbers between two brackets, ranges written out; none where it is no group of numbers."""
     numbers: list[int] = []
-    for item in _ITEM.finditer(group):
+    for item in _ITEM.finditer(group) if _GROUP.fullmatch(group) else ():
         first, last = int(item[1]), int(item[2] or item[1])
         numbers.extend(range(first, last + 1) if 0 <= last - first <= LONGEST_RANGE else (first, last))
     return tuple(dict.fromkeys(numbers))
@@ -237,10 +232,6 @@ class Marker:
     @property
     def inner(self) -> str:
         return self.raw[2:-2] if self.escaped else self.raw[1:-1]
-
-    @property
-    def inner_start(self) -> int:
-        return self.start + 1 + self.escaped
 
 
 def find_markers(answer: str) -> list[Marker]:
@@ -286,17 +277,12 @@ def _pairs(answer: str, code: list[tuple[int, int]]) -> Iterator[tuple[int, int]
         if bracket in OPENING_BRACKETS:
             open_at.append((bracket, found.start()))
         elif bracket in OPENING:
-            if (start := _opened_at(open_at, bracket)) is not None:
-                yield start, found.end()
+            while open_at and open_at[-1][0] == r"\[" and bracket != r"\]":
+                open_at.pop()  # An escaped bracket that nothing closes is text.
+            if open_at and open_at[-1][0] == OPENING[bracket]:
+                yield open_at.pop()[1], found.end()
         elif not bracket.startswith("\\"):
             open_at.clear()  # A blank line ends the paragraph, and every bracket left open in it.
-
-
-def _opened_at(open_at: list[tuple[str, int]], bracket: str) -> int | None:
-    """Return where the bracket that this one closes was opened, taken off what is open; None where it closes none."""
-    while open_at and open_at[-1][0] == r"\[" and bracket != r"\]":
-        open_at.pop()  # An escaped bracket that nothing closes is text.
-    return open_at.pop()[1] if open_at and open_at[-1][0] == OPENING[bracket] else None
 
 
 _LABEL = re.compile(r"\[([^\[\]\n]{0,300})\]")

@@ -21,8 +21,7 @@ from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, 
 from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.letters import letters
-from chains.text.sentences import MARKER
-from chains.text.statements import Statement
+from chains.text.statements import MARKER, Statement
 from chains.text.tokens import Token, fold, tokens
 
 # `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.

@@ -66,7 +66,7 @@ def read_titles(marker: Marker, shown: Sequence[Passage]) -> list[Reference]:
     """Return the references of a marker; none where it is no citation (a plain bracketed word, a year)."""
     if not any(map(str.isalpha, marker.inner)) and (marker.escaped or not _LABELLED_NUMBER.fullmatch(marker.inner)):
         return []
-    references = read_names(marker.inner, marker.inner_start, shown, span=(marker.start, marker.end))
+    references = read_names(marker.inner, marker.start + 1 + marker.escaped, shown, span=(marker.start, marker.end))
     for reference in references if marker.escaped else ():
         # Escaped brackets cite only by a title and its section, or by a full title.
         title = str(reference.passage["metadata"].get("title")) if reference.passage else ""

@@ -5,7 +5,7 @@ from langchain_core.documents import Document
 
 from chains import process_citations
 from chains.citations.cited_sentences import LONGEST_SENTENCE, CheckedText, SentenceGate, clauses_of, sentences_of
-from chains.citations.evidence import asked, asked_about
+from chains.citations.evidence import asked_about
 from chains.citations.markers import find_markers
 from chains.citations.support import LEAST_SUPPORT
 from chains.citations.verification import attribute, leading, turns_in_circles, verify
@@ -138,7 +138,7 @@ def test_a_figure_is_of_the_kind_that_is_asked(question, sentence, given):
     ],
 )
 def test_the_first_claim_with_a_word_of_the_question_answers_it(answer, lead):
-    sentence = leading(sentences_of(answer, []), asked("What is the duty?"))
+    sentence = leading(sentences_of(answer, []), asked_about("What is the duty?"))
     assert (sentence.words if sentence else None) == lead
 
 
@@ -149,10 +149,16 @@ def test_the_first_claim_with_a_word_of_the_question_answers_it(answer, lead):
 def test_what_another_countrys_document_says_supports_only_what_names_that_country(sentence, supported):
     titles = ("Indonesia Import Requirements by Sea", "Thailand Import Requirements")
     content = "A packing list and a PIB declaration are needed. Indonesia asks for a PIB declaration."
-    passage = Passage(content=content, metadata={"title": titles[0], "section": "Documents"}, score=0.5)
-    question = asked("Which documents does Thailand ask for?", titles)
-    assert verify([sentence], [passage], None, question).supported is supported
-    assert verify([sentence], [passage], None, asked("Which documents does Indonesia ask for?", titles)).supported
+    passage, other = (
+        Passage(content=text, metadata={"title": title, "section": "Documents"}, score=0.5)
+        for text, title in zip((content, "Nothing."), titles, strict=True)
+    )
+    about_another, about_this = (
+        asked_about(f"Which documents does {country} ask for?", [passage, other])
+        for country in ("Thailand", "Indonesia")
+    )
+    assert verify([sentence], [passage], None, about_another).supported is supported
+    assert verify([sentence], [passage], None, about_this).supported
 
 
 @pytest.mark.parametrize(("answer", "supported"), [("1", ["1"]), ("The moon is made of cheese.\n\n| Fee | 1 |", [])])
@@ -160,7 +166,7 @@ def test_a_number_alone_is_supported_only_where_it_is_the_whole_answer(answer, s
     passage = Passage(
         content="The fee is 1 S$ from 1 January 2024.", metadata={"title": "Fees", "section": ""}, score=0.5
     )
-    found = attribute(sentences_of(answer, []), [passage], asked("How high is the fee?"))
+    found = attribute(sentences_of(answer, []), [passage], asked_about("How high is the fee?"))
     assert [sentence.words for sentence, _ in found] == supported
 
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.text.letters import escape_brackets, escape_line_starts, escape_tag, one_line
-from chains.text.sentences import sentences
-from chains.text.statements import read_statements, sentence_bounds
+from chains.text.statements import read_statements, sentence_bounds, sentences
 
 PRICES = """## Prices
 
