@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -99,6 +100,10 @@ class Comparison:
         homes = [one for one in statements if any(keys <= one.keys for _, keys in sure)] if sure != exact else []
         if homes and any(all(self._clashes(one, home) for home in homes) for one, keys in exact if keys <= self.asked):
             return "misplaced"
+        for one, keys in sure:
+            given = [home for home in statements if keys <= home.keys]
+            if given and all(self._is_one_of_two(one, home) for home in given):
+                return "misplaced"
         content = [word for word in self.words if word.weight > 0]
         weights = np.array([0.0 if word.kind == "number" else word.weight for word in content], dtype=np.float32)
         coverage = self.exact @ weights / max(float(weights.sum()), 1e-6)
@@ -122,6 +127,16 @@ class Comparison:
         rivals = [other for other in statement.quantities if figure.measure and other.measure == figure.measure]
         said = [one.quantity for one in self.figures if one.quantity and one.quantity.measure == figure.measure]
         return bool(rivals) and all(one.high < mine.low or mine.high < one.low for one in rivals for mine in said)
+
+    def _is_one_of_two(self, figure: Quantity, home: Statement) -> bool:
+        """Return whether a statement does not say which of two figures holds, "5 % or 10 %", and the sentence does."""
+        said = [one.quantity for one in self.figures if one.quantity]
+        return any(
+            home.compared[one.end : other.start].strip() == "or"
+            and (figure.equals(one) or figure.equals(other))
+            and not all(any(mine.equals(theirs) for mine in said) for theirs in (one, other))
+            for one, other in pairwise(home.quantities)
+        )
 
     def _in_another_cell(self) -> bool:
         """Return whether a number of the sentence stands in a row, item or column, and another fits the words better.

@@ -34,6 +34,9 @@ _ITEM: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _NUMBERED: Final = re.compile(r"\d{1,3}[.)](?=\s+$)")
 _RULE: Final = re.compile(r"[\s|:=*_-]*$")
 _BOLD: Final = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)[:?]?$")
+_VALUE: Final = re.compile(
+    r"[^\s.!?:|][^.!?:|]{0,38}:[*_]{0,2}\s+\S"
+)  # A name with its value: "Opening hours: 9 to 5".
 _CELL: Final = re.compile(r"(?:\\.|[^|\\])*")
 _FIGURE: Final = re.compile(r"\d")
 _AMOUNT: Final = re.compile(r"\W*(?:[A-Z]{3} ?)?\d[\d., ]*[%)]*$")  # And no range or condition: "24 and over".
@@ -325,7 +328,8 @@ class _Reader:
         if not lines:
             return
         runs = [(lines[0].start, lines[-1].end)]
-        if len(lines) > 1 and all(line.text.startswith("**") for line in lines):  # Each of them begins a sentence.
+        if len(lines) > 1 and all(line.text.startswith("**") or _VALUE.match(line.text) for line in lines):
+            # Each of them begins a sentence.
             runs = [(line.start, line.end) for line in lines]
         cuts = [cut for run in runs for cut in pairwise([run[0], *sentence_ends(self.text, *run), run[1]])]
         worded = [(left, right, self.text[left:right]) for left, right in cuts if self.text[left:right].strip()]

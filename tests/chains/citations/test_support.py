@@ -87,6 +87,12 @@ def test_number_of_another_sentence_is_misplaced_not_contradicted():
     assert (result.contradicted, result.score < 0.6) == (False, True)
 
 
+def test_one_of_two_figures_that_a_passage_leaves_open_is_not_supported():
+    rate = prepare("Sales tax on imported goods is generally 5 % or 10 % of the value.")
+    one, both = (f"Sales tax on imported goods is {figures} of the value." for figures in ("5 %", "5 % or 10 %"))
+    assert (support(one, rate).supported, support(both, rate).supported) == (False, True)
+
+
 @pytest.mark.parametrize(
     "sentence",
     [

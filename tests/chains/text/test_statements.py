@@ -128,6 +128,12 @@ def test_every_character_belongs_to_one_statement_or_is_markup(text):
     assert not set(text[end:]) & set("abé\u2713")
 
 
+def test_lines_of_a_name_and_its_value_are_a_sentence_each():
+    text = "Opening hours: 9 to 5\n**Phone:** 12 34\nLast entry: 4, in summer 6"
+    assert [words for _, words in said(text)] == ["Opening hours: 9 to 5", "Phone: 12 34", "Last entry: 4, in summer 6"]
+    assert [words for _, words in said("He said: it is\nso.")] == ["He said: it is so."]
+
+
 def test_the_name_of_a_callout_announces_what_it_says():
     label, *said = read_statements("> Wind limit:\n> Cranes stop at 54 km/h\n> of wind. Ask the yard.")
     assert (label.kind, {one.lead for one in said}) == ("label", {"Wind limit"})
