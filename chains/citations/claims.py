@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.clashes import denied
+from chains.citations.comparison import denied
 from chains.citations.markers import inside
 from chains.citations.numbering import source_key
 from chains.documents.versions import edition_of, series_of

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.evidence import Evidence, evidence_of
-from chains.citations.support import match, shorten, spread
+from chains.citations.evidence import Evidence, evidence_of, match
+from chains.citations.support import shorten, spread
 from chains.documents.naming import place_in
 from chains.state import ClosestPassage, Generated, Passage, passages_of
 from chains.text.quantities import quantities

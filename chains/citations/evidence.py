@@ -5,13 +5,21 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import product
 
+import numpy as np
+from numpy.typing import NDArray
+
+from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.statements import Statement, read_statements
-from chains.text.tokens import Token, tokens
+from chains.text.tokens import Token, fold, tokens
 from chains.text.words import word_set
+
+Matrix = NDArray[np.float32]
 
 YES_OR_NO = word_set("yes no")
 CONTENT = 0.6  # The weight from which a word says something: a verb does, "several" does not.
+SOFT_FLOOR = 0.3  # Cosines of word vectors below this are chance.
+NAME_FLOOR = 0.7  # A name is carried only by its own forms: Australia, Australian.
 _ALIKE = 2  # Words that two titles share beside the names of their subjects.
 
 
@@ -45,6 +53,28 @@ def evidence_of(passage: Passage) -> Evidence:
     metadata = passage["metadata"]
     heading = "\n".join(str(metadata.get(name) or "") for name in ("title", "section", "jurisdiction"))
     return prepare(passage["content"], heading, str(metadata.get("table_head") or ""))
+
+
+def match(words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None) -> Matrix:
+    """Return how strongly each statement of the evidence holds each word, shape (statements, words).
+
+    With a similarity that is the cosine of a word with the nearest of the statement; a number is never nearly right.
+    """
+    strengths = np.zeros((len(evidence.statements), len(words)), dtype=np.float32)
+    columns = [column for column, word in enumerate(words) if word.kind != "number"]
+    spans = evidence.statements if similarity is not None and columns else ()
+    terms = {fold(word.text): word.key for span in spans for word in span.tokens if word.weight > 0}
+    if similarity is not None and terms:
+        cosines = similarity([fold(words[column].text) for column in columns], list(terms))
+        floors = np.array([NAME_FLOOR if words[column].kind == "name" else SOFT_FLOOR for column in columns])
+        for key, near in zip(terms.values(), np.where(cosines > floors[:, None], cosines, 0.0).T, strict=True):
+            if near.any():
+                for place in evidence.occurrences[key]:
+                    strengths[place, columns] = np.maximum(strengths[place, columns], near)
+    for column, word in enumerate(words):
+        if places := evidence.occurrences.get(word.key):
+            strengths[list(places), column] = 1.0
+    return strengths
 
 
 @dataclass(frozen=True)

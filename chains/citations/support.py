@@ -15,22 +15,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.clashes import CLASH_FACTORS, Comparison, Matrix, is_negation
-from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence
+from chains.citations.comparison import CLASH_FACTORS, Comparison, is_negation
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence, Matrix
 from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.letters import letters
-from chains.text.statements import MARKER, Statement
-from chains.text.tokens import Token, fold, tokens
+from chains.text.statements import Statement
+from chains.text.tokens import Token, tokens
 
 # `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6
 """From this support on, a passage says what a sentence says."""
 
 NEIGHBOUR: Final = 0.9  # What a word is worth one sentence away; 0.81 two away, and so on.
-SOFT_FLOOR: Final = 0.3  # Cosines of word vectors below this are chance.
-NAME_FLOOR: Final = 0.7  # A name is carried only by its own forms: Australia, Australian.
 QUOTE_LIMIT: Final = 300
 ADJOINING: Final = 3  # Statements that one quote may hold.
 _ASKED: Final = 0.3  # What a word counts that only repeats the question, where the evidence lacks it.
@@ -73,28 +70,29 @@ def support(
         asked: The words of the question. A statement that repeats them says nothing with them, so they hardly count
             against it where the evidence lacks them, but for names.
     """
-    sentence = MARKER.sub("", sentence, count=1)
-    everything = tokens(sentence) if len(sentence) <= LONGEST_SENTENCE else ()  # No passage says as much.
-    words = [word for word in everything if word.weight > 0]
+    return support_of(Comparison(sentence, evidence, similarity, asked))
+
+
+def support_of(compared: Comparison) -> Support:
+    """Return how well the evidence supports the sentence that it was compared with."""
+    words, evidence, strengths = compared.content, compared.evidence, compared.strengths
     if not words or not evidence.statements:
         return NONE
-    if verbatim := _find_verbatim(sentence, evidence):
+    if verbatim := _find_verbatim(compared.sentence, evidence):
         return Support(1.0, evidence.text[slice(*verbatim)], *verbatim, contradicted=False)
-    if cell := _read_cell(everything, evidence):
+    if cell := _read_cell(compared.words, evidence):
         row, agrees = cell
         return Support(1.0 if agrees else CLASH_FACTORS["contradicted"], row.words, row.start, row.end, not agrees)
-    strengths = match(words, evidence, similarity)
     if not strengths.any():
         return NONE
-    repeated = np.array([word.key in asked.repeatable for word in words])
+    repeated = np.array([word.key in compared.asked.repeatable for word in words])
     seen = np.array([len(evidence.occurrences.get(word.key, ())) for word in words])
     rarity = np.sqrt(np.log((len(evidence.statements) + 2) / (seen + 0.5)))
     carried = np.array([word.weight for word in words]) * rarity
     weights = np.where(repeated & ~strengths.any(axis=0), _ASKED * carried, carried).astype(np.float32)
-    score = _losing(_align(strengths, weights), words, strengths.max(axis=0).tolist(), evidence, asked)
-    clash = Comparison(sentence, everything, evidence, strengths == 1.0, tokens(asked.text)).clash()
+    clash = compared.clash()
     start, end = _quote(strengths, weights, evidence)
-    score = round(score * CLASH_FACTORS[clash], 4)
+    score = round(_losing(_align(strengths, weights), compared) * CLASH_FACTORS[clash], 4)
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
 
 
@@ -137,28 +135,6 @@ def _content(words: Sequence[Token]) -> set[str]:
     return {word.key for word in words if word.weight >= CONTENT}
 
 
-def match(words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None) -> Matrix:
-    """Return how strongly each statement of the evidence holds each word, shape (statements, words).
-
-    With a similarity that is the cosine of a word with the nearest of the statement; a number is never nearly right.
-    """
-    strengths = np.zeros((len(evidence.statements), len(words)), dtype=np.float32)
-    columns = [column for column, word in enumerate(words) if word.kind != "number"]
-    spans = evidence.statements if similarity is not None and columns else ()
-    terms = {fold(word.text): word.key for span in spans for word in span.tokens if word.weight > 0}
-    if similarity is not None and terms:
-        cosines = similarity([fold(words[column].text) for column in columns], list(terms))
-        floors = np.array([NAME_FLOOR if words[column].kind == "name" else SOFT_FLOOR for column in columns])
-        for key, near in zip(terms.values(), np.where(cosines > floors[:, None], cosines, 0.0).T, strict=True):
-            if near.any():
-                for place in evidence.occurrences[key]:
-                    strengths[place, columns] = np.maximum(strengths[place, columns], near)
-    for column, word in enumerate(words):
-        if places := evidence.occurrences.get(word.key):
-            strengths[list(places), column] = 1.0
-    return strengths
-
-
 def _align(strengths: Matrix, weights: NDArray[np.float32]) -> float:
     """Return the root of the share of words found, each scaled by its surroundings' share of the other words.
 
@@ -182,7 +158,7 @@ def spread(strengths: Matrix) -> Matrix:
     return felt
 
 
-def _losing(aligned: float, words: Sequence[Token], found: Sequence[float], evidence: Evidence, asked: Asked) -> float:
+def _losing(aligned: float, compared: Comparison) -> float:
     """Return the support of a sentence, from its share of words found and the numbers and names that are missing.
 
     Missing is what neither the evidence nor its heading holds and the question does not say; a name that is nearly
@@ -197,9 +173,9 @@ def _losing(aligned: float, words: Sequence[Token], found: Sequence[float], evid
     Support never falls while more words are found, and is the share itself where nothing is missing.
     """
     lacking = {"number": 0.0, "name": 0.0}
-    for word, strength in zip(words, found, strict=True):
-        exact = word.kind == "name" or word.text[0].isdecimal()
-        if exact and word.key not in asked.repeatable and word.key not in evidence.heading:
+    known = compared.asked.repeatable | compared.evidence.heading
+    for word, strength in zip(compared.content, compared.strengths.max(axis=0).tolist(), strict=True):
+        if word.key not in known and (word.kind == "name" or word.text[0].isdecimal()):
             lacking[word.kind] += 1 - strength
     loss = 1 - float((1 + lacking["number"]) ** -NUMBERS_LOSE * (1 + lacking["name"]) ** -NAMES_LOSE)
     aligned = min(1.0, aligned)

@@ -13,12 +13,12 @@ from itertools import product
 from typing import Final
 
 from chains.citations.cited_sentences import Sentence, without
-from chains.citations.clashes import figures_of, is_negation
-from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence, evidence_of
-from chains.citations.support import LEAST_SUPPORT, NONE, Support, match, support
+from chains.citations.comparison import Comparison, is_negation
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, evidence_of
+from chains.citations.support import LEAST_SUPPORT, NONE, Support, support, support_of
 from chains.ports import WordSimilarity
 from chains.state import Citation, Passage
-from chains.text.tokens import Token, tokens
+from chains.text.tokens import tokens
 from chains.text.words import plain_words
 
 OPENING_CHARACTERS = 150
@@ -85,8 +85,6 @@ FEWEST_WORDS: Final = 4  # A shorter statement is read with the question.
 NEAR_THE_QUESTION: Final = 0.35  # The support that question and short statement need together.
 ECHO: Final = 0.5  # What support is worth of a sentence that only repeats the question.
 FOREIGN: Final = 0.5  # ... that names what the question names and the passage does not, or gives it a figure.
-FEWEST_FOREIGN: Final = 2  # Words of the question that a statement with a figure repeats and only other passages have.
-NEAR: Final = 0.6  # The cosine from which another word stands for a word of the question.
 COMPARED_AGAIN: Final = 2
 
 
@@ -122,14 +120,15 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         if says_nothing_found(sentence[cut.end() :]) and not says_nothing_found(sentence[: cut.start()]):
             sentence = sentence[: cut.start()]
             break
-    evidence, everything = evidence_of(passage), tokens(sentence)
-    added = {word.text.lower() for word in everything if word.weight >= CONTENT and word.key not in asked.keys}
-    is_echo = bool(asked.words) and added <= YES_OR_NO
-    best = support(sentence, evidence, similarity=similarity, asked=NOTHING_ASKED if is_echo else asked)
+    evidence = evidence_of(passage)
+    compared = Comparison(sentence, evidence, similarity, asked)
+    added = {word.text.lower() for word in compared.words if word.weight >= CONTENT and word.key not in asked.keys}
+    if is_echo := bool(asked.words) and added <= YES_OR_NO:
+        compared.asked = NOTHING_ASKED
+    best = support_of(compared)
     if is_echo and best.score < 1:
         return replace(best, score=ECHO * best.score)
-    words = [word for word in everything if word.weight > 0]
-    held = evidence.occurrences.keys() | evidence.heading
+    words, held = compared.content, evidence.occurrences.keys() | evidence.heading
     names = {other.key for statement in evidence.statements for other in statement.tokens if other.kind == "name"}
     # "SG" is short for Singapore.
     short = {word.key for word in words if word.text.isupper() and len(word.text) == len("SG")}
@@ -141,7 +140,7 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
     if (
         any(word.key in asked.names and word.key not in held for word in words)
         or (theirs is not None and ours not in held and all(word.key != theirs for word in words))
-        or _gives_a_figure_to_another_subject(sentence, words, evidence, similarity, asked)
+        or compared.gives_a_figure_to_another_subject(asked)
         or (is_short and held.isdisjoint(asked.keys))
     ):
         return replace(best, score=FOREIGN * best.score)
@@ -150,49 +149,6 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         together = max(support(f"{one} {sentence}", evidence, similarity=similarity).score for one in questions)
         return replace(best, score=min(best.score, together / NEAR_THE_QUESTION))
     return best
-
-
-_LIMITS: Final = re.compile(
-    r"\b(?:up to|most|least|max\w*|min\w*|limit\w*|more|less|fewer|within|below|under|over|above|until|by|before|cap\w*"
-    r"|exceed\w*|only|than|deadline|after|older)\b|[<>≤≥+]",
-    re.IGNORECASE,
-)
-
-
-def _gives_a_figure_to_another_subject(
-    sentence: str, words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None, asked: Asked
-) -> bool:
-    """Return whether a figure is of something else in the passage than the statement says, or the question asks.
-
-    "The HS code of a lithium battery is 330499" takes the code of cosmetics, while other passages speak of batteries;
-    "Up to USD 28" makes a limit of a price; of two rows, the one that the question's words stand in has to be given.
-    """
-    figures = [figure for figure in figures_of(sentence, words) if not figure.keys <= asked.keys]
-    numbers = frozenset[str]().union(*(figure.keys for figure in figures))
-    if not numbers:
-        return False
-    repeated = [word for word in words if word.key in asked.repeatable and word.weight >= CONTENT]
-    if len(repeated) >= FEWEST_FOREIGN:
-        strengths = match(repeated, evidence, similarity).max(axis=0, initial=0)  # A rule has no words.
-        near = zip(repeated, strengths, strict=True)
-        lacking = {word.key for word, cosine in near if cosine < NEAR and word.key not in evidence.heading}
-        if len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown:
-            return True
-    measured = [figure.quantity for figure in figures if figure.quantity and not figure.quantity.label]
-    for limit in (one for one in measured if one.bound in {"most", "least"}):
-        given = [(one, home) for home in evidence.statements for one in home.quantities if limit.equals(one)]
-        bare = [one.bound == "exact" and not _LIMITS.search(f"{home.words} {home.announced}") for one, home in given]
-        if bare and all(bare):
-            return True
-    wanted = {word.key: word.weight for word in asked.words if word.weight >= CONTENT and word.kind != "number"}
-    wanted = {key: weight for key, weight in wanted.items() if all(word.key != key for word in words)}
-    kinds = {one.kind for one in measured} - {""}
-    homes = [home for home in evidence.statements if numbers <= home.keys]
-    rivals = [row for row in evidence.statements if row.cells and any(one.kind in kinds for one in row.quantities)]
-    mine, theirs = (
-        max((sum(wanted.get(key, 0.0) for key in one.keys) for one in some), default=0.0) for some in (homes, rivals)
-    )
-    return bool(homes) and theirs >= mine + FEWEST_FOREIGN
 
 
 _NO_CLAIM: Final = re.compile(r"\W*(?:thank|thanks|sure|certainly|i|i'm|let me|happy to|great|here)\b", re.IGNORECASE)

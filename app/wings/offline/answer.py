@@ -11,7 +11,7 @@ import prompts
 from app.wings.offline.evidence import NEAR_PASSAGE, VERDICT, Candidate, Evidence
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.ranker import Ranker
-from chains.citations.clashes import is_negation
+from chains.citations.comparison import is_negation
 from chains.text.asking import LISTED
 from chains.text.letters import escape_brackets, one_line
 from chains.text.tokens import tokens

@@ -1,21 +1,22 @@
 """Detect evidence that contradicts a sentence: another number for the same thing, or a negation."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from chains.citations.evidence import Evidence
+from chains.citations.cited_sentences import LONGEST_SENTENCE
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Evidence, match
 from chains.citations.markers import inside
+from chains.ports import WordSimilarity
 from chains.text.quantities import Quantity, quantities
-from chains.text.statements import Statement
+from chains.text.statements import MARKER, Statement
 from chains.text.tokens import Token, tokens
 from chains.text.words import word_set
 
-Matrix = NDArray[np.float32]
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
 
 CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "denied": 0.55, "contradicted": 0.25}
@@ -24,9 +25,16 @@ YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
 DENIAL_COVERAGE: Final = 0.7  # The share of the sentence's words that make a statement speak of the same.
 A_WORD: Final = 0.55  # Less than what a word says that names something, and more than one that does not.
 _FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
+NEAR: Final = 0.6  # The cosine from which another word stands for a word of the question.
+FEWEST_FOREIGN: Final = 2  # Words of the question that a statement with a figure repeats and only other passages have.
 _LISTED: Final = frozenset({"row", "item"})
 _ZERO: Final = frozenset({"0"})
 _DASHES: Final = " -–—"
+_LIMIT: Final = re.compile(
+    r"\b(?:up to|most|least|max\w*|min\w*|limit\w*|more|less|fewer|within|below|under|over|above|until|by|before|cap\w*"
+    r"|exceed\w*|only|than|deadline|after|older)\b|[<>≤≥+]",
+    re.IGNORECASE,
+)
 _YEAR: Final = 364  # Days between its first and its last.
 
 
@@ -38,43 +46,52 @@ class Figure(NamedTuple):
     quantity: Quantity | None
 
 
-def figures_of(text: str, words: Sequence[Token]) -> list[Figure]:
-    """Return the figures, dates and times of a text, and the numbers that are part of none."""
-    read = [((one.start, one.end), one) for one in quantities(text)]
-    numbers = [word for word in words if word.kind == "number"]
-    spans = [span for span, _ in read]
-    bare = [((word.start, word.end), None) for word in numbers if not inside(word.start, spans)]
-    return [
-        Figure(span, frozenset(word.key for word in numbers if inside(word.start, [span])), quantity)
-        for span, quantity in (*read, *bare)
-    ]
-
-
-@dataclass
 class Comparison:
-    """A sentence of an answer beside a passage.
+    """A sentence of an answer, compared once with a passage; all that is said of the two reads this record.
 
     Attributes:
-        words: all words of the sentence.
-        exact: which statement of the evidence holds each word that carries something, shape (statements, words).
-        question: all words of the question.
+        sentence: without the sign of a list item before it.
+        words: all of its words; none of what is longer than a sentence, for no passage says as much.
+        content: those that carry something.
+        strengths: how strongly each statement of the evidence holds each of them, shape (statements, content).
+        asked: the words of the question.
     """
 
-    sentence: str
-    words: Sequence[Token]
-    evidence: Evidence
-    exact: NDArray[np.bool_]
-    question: Sequence[Token]
+    def __init__(
+        self, sentence: str, evidence: Evidence, similarity: WordSimilarity | None = None, asked: Asked = NOTHING_ASKED
+    ) -> None:
+        self.sentence, self.evidence, self.asked = MARKER.sub("", sentence, count=1), evidence, asked
+        self.words = tokens(self.sentence) if len(self.sentence) <= LONGEST_SENTENCE else ()
+        self.content = [word for word in self.words if word.weight > 0]
+        self.strengths = match(self.content, evidence, similarity)
+        self.exact = self.strengths == 1.0
 
-    def __post_init__(self) -> None:
-        self.figures = figures_of(self.sentence, self.words)
-        self.asked = {word.key for word in self.question}
+    @cached_property
+    def figures(self) -> list[Figure]:
+        """The figures, dates and times of the sentence, and the numbers that are part of none."""
+        read = [((one.start, one.end), one) for one in quantities(self.sentence)]
+        numbers = [word for word in self.words if word.kind == "number"]
+        spans = [span for span, _ in read]
+        bare = [((word.start, word.end), None) for word in numbers if not inside(word.start, spans)]
+        return [
+            Figure(span, frozenset(word.key for word in numbers if inside(word.start, [span])), quantity)
+            for span, quantity in (*read, *bare)
+        ]
+
+    @cached_property
+    def question(self) -> tuple[Token, ...]:
+        return tokens(self.asked.text)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """All words of the question."""
+        return frozenset(word.key for word in self.question)
 
     def clash(self) -> Clash:
         """Return what in the evidence contradicts the sentence: a number first, or a negation, or a number's place."""
         if (clash := self._compare_numbers()) != "none":
             return clash
-        weights = np.array([word.weight for word in self.words if word.weight > 0], dtype=np.float32)
+        weights = np.array([word.weight for word in self.content], dtype=np.float32)
         coverage = self.exact @ weights / weights.sum()
         best = self.evidence.statements[int(coverage.argmax())].tokens
         differ = _denied_here_alone(self.words, best) or _denied_here_alone(best, self.words)
@@ -96,16 +113,15 @@ class Comparison:
         exact = [
             (one, keys) for _, keys, one in self.figures if keys and one and one.bound == "exact" and not one.label
         ]
-        sure = [(one, keys) for one, keys in exact if not keys <= self.asked] or exact
+        sure = [(one, keys) for one, keys in exact if not keys <= self._known] or exact
         homes = [one for one in statements if any(keys <= one.keys for _, keys in sure)] if sure != exact else []
-        if homes and any(all(self._clashes(one, home) for home in homes) for one, keys in exact if keys <= self.asked):
+        if homes and any(all(self._clashes(one, home) for home in homes) for one, keys in exact if keys <= self._known):
             return "misplaced"
         for one, keys in sure:
             given = [home for home in statements if keys <= home.keys]
             if given and all(self._is_one_of_two(one, home) for home in given):
                 return "misplaced"
-        content = [word for word in self.words if word.weight > 0]
-        weights = np.array([0.0 if word.kind == "number" else word.weight for word in content], dtype=np.float32)
+        weights = np.array([0.0 if word.kind == "number" else word.weight for word in self.content], dtype=np.float32)
         coverage = self.exact @ weights / max(float(weights.sum()), 1e-6)
         best = int(coverage.argmax())
         if np.count_nonzero(weights[self.exact[best]]) < _FEWEST_SHARED:
@@ -146,7 +162,7 @@ class Comparison:
         number the sentence gives as well is no rival.
         """
         statements = self.evidence.statements
-        own = [figure for figure in self.figures if not figure.keys <= self.asked]
+        own = [figure for figure in self.figures if not figure.keys <= self._known]
         also_denied = denied(self.words) | denied(self.question)
         said = [figure.keys for figure in own] + [_ZERO for _ in also_denied]
         for span, keys, _ in own:
@@ -165,6 +181,37 @@ class Comparison:
             if theirs >= mine + A_WORD or all(_in_another_column(home, keys, said, weights) for home in homes):
                 return True
         return False
+
+    def gives_a_figure_to_another_subject(self, asked: Asked) -> bool:
+        """Return whether a figure is of something else in the passage than the sentence says, or the question asks.
+
+        "The HS code of a lithium battery is 330499" takes the code of cosmetics, while other passages speak of
+        batteries; "Up to USD 28" makes a limit of a price; of two rows, the one that the question's words stand in
+        has to be given.
+        """
+        statements = self.evidence.statements
+        figures = [figure for figure in self.figures if not figure.keys <= asked.keys]
+        numbers = frozenset[str]().union(*(figure.keys for figure in figures))
+        if not numbers:
+            return False
+        nearest = zip(self.content, self.strengths.max(axis=0, initial=0), strict=True)  # A rule has no words.
+        repeated = [(word, near) for word, near in nearest if word.key in asked.repeatable and word.weight >= CONTENT]
+        lacking = {word.key for word, near in repeated if near < NEAR and word.key not in self.evidence.heading}
+        if len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown:
+            return True
+        measured = [figure.quantity for figure in figures if figure.quantity and not figure.quantity.label]
+        for limit in (one for one in measured if one.bound in {"most", "least"}):
+            given = [(one, home) for home in statements for one in home.quantities if limit.equals(one)]
+            bare = [one.bound == "exact" and not _LIMIT.search(f"{home.words} {home.announced}") for one, home in given]
+            if bare and all(bare):
+                return True
+        wanted = {word.key: word.weight for word in asked.words if word.weight >= CONTENT and word.kind != "number"}
+        wanted = {key: weight for key, weight in wanted.items() if all(word.key != key for word in self.content)}
+        kinds = {one.kind for one in measured} - {""}
+        homes = [home for home in statements if numbers <= home.keys]
+        rivals = [row for row in statements if row.cells and any(one.kind in kinds for one in row.quantities)]
+        mine, theirs = (max((_worth(one.keys, wanted) for one in some), default=0.0) for some in (homes, rivals))
+        return bool(homes) and theirs >= mine + FEWEST_FOREIGN
 
 
 def _worth(keys: Collection[str], weights: Mapping[str, float]) -> float:
