@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Evidence, match
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Evidence, Matrix, match
 from chains.citations.markers import inside
 from chains.ports import WordSimilarity
 from chains.text.quantities import Quantity, quantities
@@ -53,7 +53,6 @@ class Comparison:
         sentence: without the sign of a list item before it.
         words: all of its words; none of what is longer than a sentence, for no passage says as much.
         content: those that carry something.
-        strengths: how strongly each statement of the evidence holds each of them, shape (statements, content).
         asked: the words of the question.
     """
 
@@ -63,8 +62,12 @@ class Comparison:
         self.sentence, self.evidence, self.asked = MARKER.sub("", sentence, count=1), evidence, asked
         self.words = tokens(self.sentence) if len(self.sentence) <= LONGEST_SENTENCE else ()
         self.content = [word for word in self.words if word.weight > 0]
-        self.strengths = match(self.content, evidence, similarity)
-        self.exact = self.strengths == 1.0
+        self._similarity = similarity
+
+    @cached_property
+    def strengths(self) -> Matrix:
+        """How strongly each statement of the evidence holds each word of `content`, shape (statements, content)."""
+        return match(self.content, self.evidence, self._similarity)
 
     @cached_property
     def figures(self) -> list[Figure]:
@@ -92,7 +95,7 @@ class Comparison:
         if (clash := self._compare_numbers()) != "none":
             return clash
         weights = np.array([word.weight for word in self.content], dtype=np.float32)
-        coverage = self.exact @ weights / weights.sum()
+        coverage = (self.strengths == 1.0) @ weights / weights.sum()
         best = self.evidence.statements[int(coverage.argmax())].tokens
         differ = _denied_here_alone(self.words, best) or _denied_here_alone(best, self.words)
         if differ and coverage.max() >= DENIAL_COVERAGE:
@@ -110,21 +113,24 @@ class Comparison:
         number is `contradicted` where the evidence has it nowhere, `misplaced` where only beside other words.
         """
         statements = self.evidence.statements
-        exact = [
+        counts = [
             (one, keys) for _, keys, one in self.figures if keys and one and one.bound == "exact" and not one.label
         ]
-        sure = [(one, keys) for one, keys in exact if not keys <= self._known] or exact
-        homes = [one for one in statements if any(keys <= one.keys for _, keys in sure)] if sure != exact else []
-        if homes and any(all(self._clashes(one, home) for home in homes) for one, keys in exact if keys <= self._known):
+        sure = [(one, keys) for one, keys in counts if not keys <= self._known] or counts
+        homes = [one for one in statements if any(keys <= one.keys for _, keys in sure)] if sure != counts else []
+        if homes and any(
+            all(self._clashes(one, home) for home in homes) for one, keys in counts if keys <= self._known
+        ):
             return "misplaced"
         for one, keys in sure:
             given = [home for home in statements if keys <= home.keys]
             if given and all(self._is_one_of_two(one, home) for home in given):
                 return "misplaced"
         weights = np.array([0.0 if word.kind == "number" else word.weight for word in self.content], dtype=np.float32)
-        coverage = self.exact @ weights / max(float(weights.sum()), 1e-6)
+        exact = self.strengths == 1.0
+        coverage = exact @ weights / max(float(weights.sum()), 1e-6)
         best = int(coverage.argmax())
-        if np.count_nonzero(weights[self.exact[best]]) < _FEWEST_SHARED:
+        if np.count_nonzero(weights[exact[best]]) < _FEWEST_SHARED:
             return "none"
         clashing = []
         for one, keys in sure:

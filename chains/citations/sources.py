@@ -2,36 +2,10 @@
 
 from collections.abc import Sequence
 
-from typing_extensions import TypedDict
-
 from chains.documents.audience import category_of
 from chains.documents.naming import place_name
 from chains.documents.source_urls import source_urls
 from chains.state import Citation, Passage, RelatedDocument, Source
-
-
-class CitationMetadata(TypedDict):
-    """What a passage offers to be cited by."""
-
-    title: str
-    section: str | None
-    source_urls: list[str]
-    doc_id: str | None
-    score: float | None
-
-
-def citation_metadata(passages: Sequence[Passage]) -> list[CitationMetadata]:
-    """Return title, section, addresses, document and score of each passage, in order."""
-    return [
-        CitationMetadata(
-            title=str(passage["metadata"].get("title") or ""),
-            section=passage["metadata"].get("section") or None,
-            source_urls=source_urls(passage["metadata"].get("source_urls")),
-            doc_id=passage["metadata"].get("doc_id"),
-            score=passage["score"],
-        )
-        for passage in passages
-    ]
 
 
 def sources_of(citations: Sequence[Citation], passages: Sequence[Passage]) -> list[Source]:

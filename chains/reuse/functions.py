@@ -7,13 +7,22 @@ from langchain_core.messages import AIMessage
 from typing_extensions import TypedDict
 
 from chains.citations import CiteSources, format_citations_markdown
-from chains.citations import citation_metadata as metadata_of
 from chains.citations.references import read_numbers, read_references
-from chains.citations.sources import CitationMetadata
 from chains.context import format_context as write_context
+from chains.documents.source_urls import source_urls
 from chains.ports import TokenCounter
 from chains.retrieval import passage
 from chains.state import Citation, CitationStyle, Context, Generated, Passage, RelatedDocument, Source
+
+
+class CitationMetadata(TypedDict):
+    """What a passage offers to be cited by."""
+
+    title: str
+    section: str | None
+    source_urls: list[str]
+    doc_id: str | None
+    score: float | None
 
 
 class ExtractedCitation(TypedDict):
@@ -70,7 +79,16 @@ def format_context(
 
 def citation_metadata(passages: Iterable[Document | Passage]) -> list[CitationMetadata]:
     """Return title, section, addresses, document and score of each passage, in order."""
-    return metadata_of(passages_of(passages))
+    return [
+        CitationMetadata(
+            title=str(found["metadata"].get("title") or ""),
+            section=found["metadata"].get("section") or None,
+            source_urls=source_urls(found["metadata"].get("source_urls")),
+            doc_id=found["metadata"].get("doc_id"),
+            score=found["score"],
+        )
+        for found in passages_of(passages)
+    ]
 
 
 def extract_citations(text: str, passages: Iterable[Document | Passage] = ()) -> list[ExtractedCitation]:

@@ -3,8 +3,8 @@ from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from chains import build_chain
-from chains.citations import CiteSources, citation_metadata, format_citations_markdown
+from chains import build_chain, citation_metadata
+from chains.citations import CiteSources, format_citations_markdown
 from chains.citations.numbering import TitledMarkers
 from chains.citations.verification import is_decline
 from tests.chains.citations.desk import GST, SHOWN, passage, read
