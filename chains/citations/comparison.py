@@ -66,8 +66,17 @@ class Comparison:
 
     @cached_property
     def strengths(self) -> Matrix:
-        """How strongly each statement of the evidence holds each word of `content`, shape (statements, content)."""
-        return match(self.content, self.evidence, self._similarity)
+        """How strongly each statement of the evidence holds each word of `content`, shape (statements, content).
+
+        A figure of the question is there where a range or a bound holds it: S$350 in "up to S$400".
+        """
+        strengths = match(self.content, self.evidence, self._similarity)
+        for _, keys, figure in self.figures:
+            if figure and keys <= self._known:
+                columns = [column for column, word in enumerate(self.content) if word.key in keys]
+                places = [place for place, home in enumerate(self.evidence.statements) if _bounds(home, figure)]
+                strengths[np.ix_(places, columns)] = 1.0
+        return strengths
 
     @cached_property
     def figures(self) -> list[Figure]:
@@ -94,8 +103,7 @@ class Comparison:
         """Return what in the evidence contradicts the sentence: a number first, or a negation, or a number's place."""
         if (clash := self._compare_numbers()) != "none":
             return clash
-        weights = np.array([word.weight for word in self.content], dtype=np.float32)
-        coverage = (self.strengths == 1.0) @ weights / weights.sum()
+        coverage = self._coverage(np.array([word.weight for word in self.content], dtype=np.float32))
         best = self.evidence.statements[int(coverage.argmax())].tokens
         differ = _denied_here_alone(self.words, best) or _denied_here_alone(best, self.words)
         if differ and coverage.max() >= DENIAL_COVERAGE:
@@ -113,33 +121,35 @@ class Comparison:
         number is `contradicted` where the evidence has it nowhere, `misplaced` where only beside other words.
         """
         statements = self.evidence.statements
-        counts = [
-            (one, keys) for _, keys, one in self.figures if keys and one and one.bound == "exact" and not one.label
-        ]
-        sure = [(one, keys) for one, keys in counts if not keys <= self._known] or counts
-        homes = [one for one in statements if any(keys <= one.keys for _, keys in sure)] if sure != counts else []
-        if homes and any(
-            all(self._clashes(one, home) for home in homes) for one, keys in counts if keys <= self._known
-        ):
+        own, repeated = list[tuple[Quantity, frozenset[str]]](), list[tuple[Quantity, frozenset[str]]]()
+        for _, keys, one in self.figures:
+            if keys and one and one.bound == "exact" and not one.label:
+                (repeated if keys <= self._known else own).append((one, keys))
+        homes = [home for home in statements if any(keys <= home.keys for _, keys in own)]
+        if homes and any(all(self._clashes(one, home) for home in homes) for one, _ in repeated):
             return "misplaced"
-        for one, keys in sure:
+        for one, keys in own:
             given = [home for home in statements if keys <= home.keys]
             if given and all(self._is_one_of_two(one, home) for home in given):
                 return "misplaced"
         weights = np.array([0.0 if word.kind == "number" else word.weight for word in self.content], dtype=np.float32)
-        exact = self.strengths == 1.0
-        coverage = exact @ weights / max(float(weights.sum()), 1e-6)
+        coverage = self._coverage(weights)
         best = int(coverage.argmax())
-        if np.count_nonzero(weights[exact[best]]) < _FEWEST_SHARED:
+        if np.count_nonzero(weights[self.strengths[best] == 1.0]) < _FEWEST_SHARED:
             return "none"
         clashing = []
-        for one, keys in sure:
+        for one, keys in own or [pair for pair in repeated if not any(_bounds(home, pair[0]) for home in statements)]:
             needed = YEAR_CLASH_COVERAGE if one.high - one.low >= _YEAR and one.measure == "date" else CLASH_COVERAGE
             home = max((coverage[place] for place, other in enumerate(statements) if keys <= other.keys), default=0.0)
             if coverage[best] >= needed and 2 * home < coverage[best] and self._clashes(one, statements[best]):
                 clashing.append(keys)
         is_elsewhere = all(keys <= self.evidence.occurrences.keys() for keys in clashing)
         return "none" if not clashing else "misplaced" if is_elsewhere else "contradicted"
+
+    def _coverage(self, weights: Matrix) -> Matrix:
+        """Return the share of the words' weights that each statement holds."""
+        held = np.where(self.strengths == 1.0, weights, 0.0).sum(axis=1)  # BLAS warns of a product now and then.
+        return np.asarray(held / max(float(weights.sum()), 1e-6), dtype=np.float32)
 
     def _clashes(self, figure: Quantity, statement: Statement) -> bool:
         """Return whether a statement gives only other figures of the measure, none of which the sentence says too.
@@ -218,6 +228,12 @@ class Comparison:
         rivals = [row for row in statements if row.cells and any(one.kind in kinds for one in row.quantities)]
         mine, theirs = (max((_worth(one.keys, wanted) for one in some), default=0.0) for some in (homes, rivals))
         return bool(homes) and theirs >= mine + FEWEST_FOREIGN
+
+
+def _bounds(home: Statement, figure: Quantity) -> bool:
+    """Return whether a range or a bound of a statement holds a figure that has a measure."""
+    given = [one for one in home.quantities if one.measure == figure.measure != ""]
+    return any(one.holds(figure) and (one.low < one.high or one.bound in {"most", "least"}) for one in given)
 
 
 def _worth(keys: Collection[str], weights: Mapping[str, float]) -> float:

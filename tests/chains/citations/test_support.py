@@ -87,6 +87,14 @@ def test_number_of_another_sentence_is_misplaced_not_contradicted():
     assert (result.contradicted, result.score < 0.6) == (False, True)
 
 
+@pytest.mark.parametrize(("worth", "holds"), [("S$350", True), ("S$450", False), ("350 kg", False)])
+def test_a_figure_of_the_question_is_found_in_the_bound_that_holds_it(worth, holds):
+    relief = prepare("Goods brought in by air with a CIF value of up to S$400 are relieved of GST at the border.")
+    sentence = f"Goods with a value of {worth} are relieved of GST at the border."
+    found = support(sentence, relief, asked=asked_about(f"Is there GST at the border on goods of {worth}?"))
+    assert (found.score > 0.9) is holds
+
+
 def test_one_of_two_figures_that_a_passage_leaves_open_is_not_supported():
     rate = prepare("Sales tax on imported goods is generally 5 % or 10 % of the value.")
     one, both = (f"Sales tax on imported goods is {figures} of the value." for figures in ("5 %", "5 % or 10 %"))
