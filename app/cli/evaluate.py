@@ -169,11 +169,11 @@ def _measured(
     metrics = measure(cases, rows, samples=SAMPLES)
     show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
     if fit is not None:
-        from chains.confidence import WORDS, load_model
+        from chains.confidence import load_model
         from evals.fit import fit_to, labelled
         from evals.rows import pairs_of
 
-        prior = load_model(settings.confidence.model, WORDS)
+        prior = load_model(settings.confidence.model)
         fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=path.name)
         write_page(fit, fitted.model.text())
         show(f"\n{fitted.summary}\nWritten to {fit}; use it with CONFIDENCE_MODEL={fit}")

@@ -22,7 +22,7 @@ from app.settings.answering import ANSWERING
 from app.wiring.storage import ledger_of
 from chains.caching.typed_cache import CacheStats, ExpiringStore, LevelName, MemoryStore, TypedCache, canonical
 from chains.clock import Clock
-from chains.confidence import WORDS, CalibratedConfidence, CertifiedConfidence, ConfidenceStrategy, load_model
+from chains.confidence import CalibratedConfidence, CertifiedConfidence, ConfidenceStrategy, load_model
 from chains.errors import ConfigurationError
 from chains.logs import get_logger
 from chains.retrieval import ChunkRetriever
@@ -220,7 +220,7 @@ class Certification:
         return {
             "prompts": _digest(prompts),
             "settings": _digest(values),
-            "confidence model": _digest(load_model(settings.confidence.model, WORDS).text()),
+            "confidence model": _digest(load_model(settings.confidence.model).text()),
             "program": version("waypoint-copilot"),
         }
 

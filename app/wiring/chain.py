@@ -115,7 +115,7 @@ def confidence_strategy(
 
 def calibrated(settings: Settings) -> confidence.ConfidenceStrategy:
     """Rate by the probability that the answer is right."""
-    model = confidence.load_model(settings.confidence.model, confidence.WORDS)
+    model = confidence.load_model(settings.confidence.model)
     return confidence.CalibratedConfidence(model, _thresholds(settings))
 
 

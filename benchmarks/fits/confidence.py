@@ -27,7 +27,7 @@ from benchmarks.fits.corpora import (
 )
 from chains import build_chain
 from chains.citations import CiteSources
-from chains.confidence import WORDS, features
+from chains.confidence import features
 from chains.confidence.calibrated import CalibrationModel, load_model
 from chains.context import FormatContext
 from chains.state import Cited, Confidence
@@ -73,7 +73,7 @@ def answer(row: Asked, model: OfflineChatModel, services: Service, corpus: str) 
 
 def model_of(some: Sequence[Labelled]) -> CalibrationModel:
     """Return the packaged model with `match` fitted to the answers; its mean carries what the intercept would."""
-    packaged = load_model(None, WORDS)
+    packaged = load_model(None)
     start = CalibrationModel(0.0, untrained(some, ["match"]).factors, "")
     told = f"{len(some)} answers on {len({row.corpus for row in some})} corpora"
     fitted = fit(some, start, strength=STRENGTH, fitted_on=told)

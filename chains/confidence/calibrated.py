@@ -73,11 +73,10 @@ class CalibrationModel:
         return json.dumps({**kept, "factors": factors}, indent=2) + "\n"
 
 
-def load_model(path: Path | None, known: Mapping[str, object]) -> CalibrationModel:
+def load_model(path: Path | None = None) -> CalibrationModel:
     """Return the model that `CalibrationModel.text` wrote in a file, by default the packaged one.
 
-    `known` are the names of the features there are. Raises ConfigurationError for a file that cannot be read, that is
-    no model, or that names an unknown feature.
+    Raises ConfigurationError for a file that cannot be read, that is no model, or that names an unknown feature.
     """
     name, file = (repr(str(path)), path) if path else ("'packaged'", files(__package__) / "calibrated.json")
     try:
@@ -85,7 +84,7 @@ def load_model(path: Path | None, known: Mapping[str, object]) -> CalibrationMod
         if kept["version"] != VERSION:
             raise ValueError(f"its version is {kept['version']!r}, not {VERSION}")
         factors = {key: Factor(**{part: float(n) for part, n in of.items()}) for key, of in kept["factors"].items()}
-        if unknown := sorted(factors.keys() - known.keys()):
+        if unknown := sorted(factors.keys() - WORDS.keys()):
             raise ValueError(f"there is no feature {unknown[0]!r}")
         numbers = [float(kept["intercept"]), *(number for one in factors.values() for number in asdict(one).values())]
         if not all(map(math.isfinite, numbers)) or any(one.scale <= 0 for one in factors.values()):
@@ -108,7 +107,7 @@ class CalibratedConfidence:
         thresholds: the least probability of each level.
     """
 
-    model: CalibrationModel = field(default_factory=lambda: load_model(None, WORDS))
+    model: CalibrationModel = field(default_factory=load_model)
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __call__(self, state: Cited) -> Confidence:

@@ -94,7 +94,7 @@ def test_too_few_rows_and_rows_that_are_all_right_are_refused(some):
 
 
 def test_the_packaged_model_knows_every_feature():
-    assert set(load_model(None, WORDS).factors) == set(WORDS)
+    assert set(load_model(None).factors) == set(WORDS)
 
 
 RNG = np.random.default_rng

@@ -233,10 +233,10 @@ def test_an_answer_whose_statement_matches_the_question_is_likelier_right():
 
 
 def test_a_model_is_what_was_written(tmp_path):
-    model = load_model(None, WORDS)
+    model = load_model(None)
     (tmp_path / "own.json").write_text(model.text())
 
-    assert load_model(tmp_path / "own.json", WORDS) == model
+    assert load_model(tmp_path / "own.json") == model
 
 
 def model_text(**changed):
@@ -261,13 +261,13 @@ def test_a_model_that_does_not_fit_is_refused_with_the_reason(tmp_path, text, to
     (tmp_path / "own.json").write_text(text)
 
     with pytest.raises(ConfigurationError, match=r"own\.json.*--fit") as caught:
-        load_model(tmp_path / "own.json", WORDS)
+        load_model(tmp_path / "own.json")
     assert told in str(caught.value)
 
 
 def test_a_model_that_is_not_there_is_an_error_that_names_the_setting(tmp_path):
     with pytest.raises(ConfigurationError, match="check CONFIDENCE_MODEL"):
-        load_model(tmp_path / "none.json", WORDS)
+        load_model(tmp_path / "none.json")
 
 
 @pytest.mark.parametrize("intercept", ["1e308", "-1e308", "-800"])
@@ -276,7 +276,7 @@ def test_weights_of_any_size_give_a_probability(tmp_path, intercept):
         f'{{"version": 1, "intercept": {intercept}, "factors": {{}}, "fitted_on": "nothing"}}'
     )
 
-    assert 0 <= load_model(tmp_path / "own.json", WORDS).probability({}) <= 1
+    assert 0 <= load_model(tmp_path / "own.json").probability({}) <= 1
 
 
 ONE_SUBJECT = [
