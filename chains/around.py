@@ -163,6 +163,7 @@ class Observer(Protocol):
 
     def started(self, call: Call, /) -> None:
         """Handle the start of a call."""
+        del call  # An observer of the end alone needs nothing of it.
 
     def ended(self, call: Call, /) -> None:
         """Handle the end of a call: `answer` or `error` is set."""

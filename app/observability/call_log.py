@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from chains.around import LEFT, Call
+from chains.around import LEFT, Call, Observer
 from chains.errors import WaypointError
 from chains.logs import get_logger
 
@@ -13,14 +13,11 @@ log = get_logger(__name__)
 HASH_CHARACTERS = 12
 
 
-class CallLog:
+class CallLog(Observer):
     """Logs an `answer` event for each question; the question's words only where `questions` says so."""
 
     def __init__(self, *, questions: bool = False) -> None:
         self.questions = questions
-
-    def started(self, call: Call, /) -> None:
-        """Log nothing yet: a question has one line."""
 
     def ended(self, call: Call, /) -> None:
         """Log the outcome of the answer, or that the call `failed` or its client `left`."""

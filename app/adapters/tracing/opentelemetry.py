@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import Status, StatusCode, set_span_in_context
 
-from chains.around import LEFT, Call
+from chains.around import LEFT, Call, Observer
 from chains.errors import WaypointError
 from chains.state import Answer
 
@@ -23,7 +23,7 @@ EXPORT_TIMEOUT_S = 5
 _trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
 
 
-class CallSpans:
+class CallSpans(Observer):
     """Makes the spans of a call when it has ended. Stages follow each other by their laps, streamed or not.
 
     The trace has the answer's own `trace_id`, unless the call is part of a trace of its caller. No span holds a word of
@@ -37,9 +37,6 @@ class CallSpans:
         provider = TracerProvider(resource=resource, shutdown_on_exit=False, id_generator=_AnswersIds())
         provider.add_span_processor(_Deliver(deliver))
         self._tracer = provider.get_tracer("waypoint")
-
-    def started(self, call: Call, /) -> None:
-        """Do nothing yet: the call knows its duration at its end."""
 
     def ended(self, call: Call, /) -> None:
         ended = time.time_ns()

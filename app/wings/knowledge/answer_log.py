@@ -13,7 +13,7 @@ from app.settings import Settings
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wiring.index import Index
 from app.wiring.storage import ledger_of
-from chains.around import Call
+from chains.around import Call, Observer
 from chains.documents.audience import Audience
 from chains.errors import VectorStoreError
 from chains.logs import get_logger
@@ -44,7 +44,7 @@ def open_answers(settings: Settings) -> AnswerStore:
     return AnswerStore(ledger_of(settings), days=settings.database.answer_log_days, max_mb=MAX_MB)
 
 
-class KeptAnswers:
+class KeptAnswers(Observer):
     """Observes the calls of a chain, and keeps their answers; a store that fails costs the log, and no answer.
 
     Python itself waits for the thread when the process ends, so that the answer of a single command is kept as well.
@@ -55,9 +55,6 @@ class KeptAnswers:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answer log")
         self._waiting = 0
         self._failing = self._closed = False
-
-    def started(self, call: Call, /) -> None:
-        """Keep nothing yet."""
 
     def ended(self, call: Call, /) -> None:
         """Queue the answer; a failed call has none."""
