@@ -15,7 +15,7 @@ class LLMSettings(v.Group):
 
     model_config = SettingsConfigDict(env_prefix="llm_")
 
-    chosen: v.ModelProvider | None = Field(None, validation_alias="llm_provider")
+    chosen: Annotated[str, v.part("models")] | None = Field(None, validation_alias="llm_provider")
     """Service that writes the answers; empty: groq or openrouter if its key is set, else offline. ollama and llama-cpp
     run on your own machine and need no key"""
     api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("llm_api_key", "groq_api_key"))
@@ -102,7 +102,7 @@ class EmbeddingSettings(v.Group):
 
     model_config = SettingsConfigDict(env_prefix="embedding_")
 
-    provider: v.EmbeddingProvider = "huggingface"
+    provider: Annotated[str, v.part("embeddings")] = "huggingface"
     """huggingface runs the model on this machine; openai-compatible calls a service"""
     model: str = Field("sentence-transformers/all-MiniLM-L6-v2", description="Embedding model")
     backend: Literal["onnx", "torch"] = "onnx"
@@ -127,7 +127,7 @@ class EmbeddingSettings(v.Group):
 class StoreSettings(v.Group):
     """Where the index is."""
 
-    kind: v.StoreName = Field("chroma", validation_alias="vector_store_type")
+    kind: Annotated[str, v.part("vectors")] = Field("chroma", validation_alias="vector_store_type")
     """chroma, in a folder or on a server; memory, saved in one JSON file; postgres, for several hosts"""
     memory_path: Path = Field(Path("storage/memory-vector-store.json"), validation_alias="memory_store_path")
     """File of the memory store"""
@@ -156,7 +156,7 @@ class RetrievalSettings(v.Group):
     """Remote retrieval service with POST /search, like http://retrieval:8002; empty: the local index"""
     api_key: SecretStr | None = Field(None, validation_alias="retrieval_api_key")
     """API key of the retrieval service, sent as a bearer token"""
-    strategy: v.RetrieverName = Field("hybrid", validation_alias="retriever_type")
+    strategy: Annotated[str, v.part("retrieval")] = Field("hybrid", validation_alias="retriever_type")
     """hybrid: meaning and words; similarity: meaning; mmr: less repetition; compression: passages shortened by the
     LLM"""
     top_k: int = Field(
@@ -215,7 +215,7 @@ class ConfidenceSettings(v.Group):
     model_config = SettingsConfigDict(env_prefix="confidence_")
 
     enabled: v.Flag = Field(True, description="Whether answers get a confidence")
-    strategy: v.ConfidenceName = "calibrated"
+    strategy: Annotated[str, v.part("confidence")] = "calibrated"
     """calibrated: the probability that the answer is right; composite: four factors; tiered: High, Medium, Low by
     similarity, and Low without a matched citation"""
     model: Path | None = None

@@ -109,7 +109,9 @@ def _json_object(value: object) -> object:
         raise ValueError('must be a JSON object like {"reasoning_effort": "low"}') from None
 
 
-def _part(kind: str) -> AfterValidator:
+def part(kind: str) -> AfterValidator:
+    """Return the check that a value names an installed part of a kind."""
+
     def known(value: str) -> str:
         name, names = value.strip().lower(), hooks.names(kind)
         if name not in names:
@@ -119,12 +121,7 @@ def _part(kind: str) -> AfterValidator:
     return AfterValidator(known)
 
 
-StoreName = Annotated[str, _part("vectors")]
-RetrieverName = Annotated[str, _part("retrieval")]
 Reranker = Annotated[str, AfterValidator(_reranker)]
-ModelProvider = Annotated[str, _part("models")]
-EmbeddingProvider = Annotated[str, _part("embeddings")]
-ConfidenceName = Annotated[str, _part("confidence")]
 JsonObject = Annotated[dict[str, Any], NoDecode, BeforeValidator(_json_object)]
 Flag = Annotated[bool, BeforeValidator(_boolean)]
 Reformulation = Annotated[Literal["auto", "always", "off"], BeforeValidator(_reformulation)]
