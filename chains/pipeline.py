@@ -122,29 +122,23 @@ def build_chain(
     )
     answer: Runnable[Any, Any] = Rewrite(ask, cite, safety)
 
-    steps = [
-        stage("reformulation", RunnablePassthrough.assign(search_query=query), unpack=not is_text),
-        stage("retrieval", RunnablePassthrough.assign(documents=search), unpack=True),
-        stage("context", RunnablePassthrough.assign(context=QuickStep(context or FormatContext()))),
-        stage("generation", RunnablePassthrough.assign(answer=answer), unpack=True),
-        stage("citations", RunnablePassthrough.assign(citations=QuickStep(cite)), unpack=True),
-        stage("confidence", RunnablePassthrough.assign(confidence=step_of(RateAnswers(confidence)))),
+    assign = RunnablePassthrough.assign
+    check, screened = safety and safety.question, ["documents", "nearest", *(["siblings"] if sections else [])]
+    kept = {field: QuickStep(safety.keep(field)) for field in screened} if safety else {}
+    every = [
+        check and stage("safety", assign(history=QuickStep(check.history), safety=QuickStep(check))),
+        stage("reformulation", assign(search_query=query), unpack=not is_text),
+        check and stage("translation", assign(safety=QuickStep(check.translated))),
+        scope and stage("scope", assign(scope=scope)),
+        stage("retrieval", assign(documents=search), unpack=True),
+        sections and stage("sections", siblings=sections),
+        safety and stage("screening", assign(**kept, passages_dropped=QuickStep(safety.count_dropped))),
+        stage("context", assign(context=QuickStep(context or FormatContext()))),
+        stage("generation", assign(answer=answer), unpack=True),
+        stage("citations", assign(citations=QuickStep(cite)), unpack=True),
+        stage("confidence", assign(confidence=step_of(RateAnswers(confidence)))),
     ]
-    if safety:
-        screened = {"documents": safety.keep("documents"), "nearest": safety.keep("nearest")}
-        screened |= {"siblings": safety.keep("siblings")} if sections else {}
-        kept = {field: QuickStep(keep) for field, keep in screened.items()}
-        dropped = QuickStep(safety.count_dropped)
-        steps.insert(2, stage("screening", RunnablePassthrough.assign(**kept, passages_dropped=dropped)))
-    if sections:
-        steps.insert(2, stage("sections", siblings=sections))
-    if scope:
-        steps.insert(1, stage("scope", RunnablePassthrough.assign(scope=scope)))
-    if safety:
-        check = safety.question
-        steps.insert(1, stage("translation", RunnablePassthrough.assign(safety=QuickStep(check.translated))))
-        checked = RunnablePassthrough.assign(history=QuickStep(check.history), safety=QuickStep(check))
-        steps.insert(0, stage("safety", checked))
+    steps = [step for step in every if step]
     own = stages or {}
     check_stages(own, [step.get_name() for step in steps])
     steps = [one for step in steps for one in (step, own.get(step.get_name())) if one is not None]

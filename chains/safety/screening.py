@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from cachetools import LRUCache, cached
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -223,11 +223,11 @@ class Safety:
     def _looks_suspicious(self) -> IsSuspicious | None:
         return remembered(self.is_suspicious) if self.is_suspicious else None
 
-    def keep(self, field: Literal["documents", "nearest", "siblings"]) -> Callable[[Retrieved], list[Passage]]:
+    def keep(self, field: str) -> Callable[[Retrieved], list[Passage]]:
         """Return what finds the passages of a field that may go on: none for a question that is blocked."""
 
         def kept(state: Retrieved) -> list[Passage]:
-            passages = [] if is_blocked(state) else state.get(field, [])
+            passages = [] if is_blocked(state) else cast("Mapping[str, Any]", state).get(field, [])
             return [passage for passage in passages if not self._is_dropped(passage)]
 
         return kept
