@@ -1,7 +1,5 @@
 """Build access control: authentication, anonymous callers, rate limits."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import ip_address
@@ -81,18 +79,6 @@ class Access:
             return ConnectionPool.from_url(self.settings.redis.url.get_secret_value(), **options)
         except ValueError:
             raise ConfigurationError("REDIS_URL is not an address of Redis, like redis://127.0.0.1:6379/0") from None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Open the connections to Redis if they are needed, and close all when the service ends."""
-        redis = self.redis if self.settings.uses_redis else None
-        try:
-            yield
-        finally:
-            if self.authenticator is not None:
-                await self.authenticator.aclose()
-            if redis is not None:
-                await redis.disconnect()
 
 
 def require_authentication(settings: Settings, host: str) -> None:

@@ -176,7 +176,9 @@ class Service:
             life.push_async_callback(close, answerer.models)
             if self.answer_log is not None:
                 life.push_async_callback(asyncio.to_thread, self.answer_log.close)
-            for service in (answerer.remote, answerer.moderation):
+            if self.settings.uses_redis:
+                life.push_async_callback(self.access.redis.disconnect)
+            for service in (answerer.remote, answerer.moderation, self.access.authenticator):
                 if service is not None:
                     life.push_async_callback(service.aclose)
             life.callback(index.library.close)
@@ -185,7 +187,6 @@ class Service:
             if self.uploads is not None:
                 life.push_async_callback(asyncio.to_thread, self.uploads.close)
                 await asyncio.to_thread(self.uploads.resume)
-            await life.enter_async_context(self.access.running())
             if index.outbox is not None:
                 await life.enter_async_context(index.outbox.running())
             yield
