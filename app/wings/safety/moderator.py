@@ -9,7 +9,7 @@ import httpx
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableLambda
 from pydantic import BaseModel, Field
 
 import prompts
@@ -46,25 +46,18 @@ class _Reply(BaseModel):
     results: list[_Verdict] = Field(min_length=1)
 
 
-class OpenAIModeration(Runnable[str, ModerationResult]):
+class OpenAIModeration(RunnableLambda[str, ModerationResult]):
     """Asks `POST {base_url}/moderations` whether a text is harmful.
 
     A call raises ModerationError where the service fails or answers what does not fit, DeadlineError where the time for
     it is used up.
     """
 
-    name = "moderation"
-
     def __init__(self, *, base_url: str, model: str, **options: Unpack[CallOptions]) -> None:
         self._calls = ServiceCalls(KIND, base_url, **options)
         self._model = model
         self.aclose = self._calls.aclose
-
-    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationResult:
-        return self._call_with_config(self._ask, input, config)
-
-    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationResult:
-        return await self._acall_with_config(self._aask, input, config)
+        super().__init__(self._ask, self._aask, name="moderation")
 
     def _ask(self, text: str, run_manager: CallbackManagerForChainRun) -> ModerationResult:
         return self._calls.post({"model": self._model, "input": text}, self._read, run_manager)
