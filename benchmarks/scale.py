@@ -18,7 +18,7 @@ import numpy as np
 from langchain_core.documents import Document
 from numpy.typing import NDArray
 
-from app.ledger.rows import Row
+from app.ledger.index import Row
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus

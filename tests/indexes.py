@@ -9,9 +9,8 @@ from langchain_core.documents import Document
 
 from app.ledger import open_database
 from app.ledger.database import Database
-from app.ledger.index import PassageIndex
+from app.ledger.index import PassageIndex, Row
 from app.ledger.passages import Passages, Recipe
-from app.ledger.rows import Row
 from app.ledger.vectors import VectorIndex
 from chains.ingestion.writing import Change
 from tests.fakes import WordEmbeddings

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.ledger.answers import ADD, ADD_STATEMENT, CITE, COLUMNS, Quote
 from app.ledger.database import Database
-from app.ledger.rows import as_json
+from app.ledger.index import as_json
 from app.ledger.work import ADD_TURN, KEEP_COPY, PUT
 
 SUFFIX = ".brought-over"

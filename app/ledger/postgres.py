@@ -80,8 +80,14 @@ class PostgresDatabase(Database):
         return f"{host}:{port}/{self._options.get('dbname', '')}"
 
     def explained(self, error: BaseException) -> VectorStoreError:
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        return VectorStoreError(f"the database {self.place} failed ({reason}); {remedy_of(error)}")
+        reason, state = (
+            next(iter(str(error).strip().splitlines()), type(error).__name__),
+            getattr(error, "sqlstate", None),
+        )
+        by_state = (REMEDIES.get(code) for code in (state or "", (state or "")[:2]))
+        by_words = (remedy for words, remedy in WORDS.items() if re.search(words, str(error)))
+        remedy = next(filter(None, (*by_state, *by_words)), OTHERWISE)
+        return VectorStoreError(f"the database {self.place} failed ({reason}); {remedy}")
 
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
@@ -236,10 +242,3 @@ WORDS = {
     "server closed the connection|terminating connection": LOST,
 }
 OTHERWISE = "check that the server runs and that DATABASE_URL leads to it"
-
-
-def remedy_of(error: BaseException) -> str:
-    state = getattr(error, "sqlstate", None) or ""
-    known = (REMEDIES[start] for start in (state, state[:2]) if start in REMEDIES)
-    said = (remedy for words, remedy in WORDS.items() if re.search(words, str(error)))
-    return next(known, None) or next(said, OTHERWISE)

@@ -109,7 +109,7 @@ class SqliteDatabase(Database):
 
     def _connect(self) -> sqlite3.Connection:
         self._make_folder()
-        if self._is_final():
+        if self.file.exists() and not (os.access(self.file.parent, os.W_OK) and os.access(self.file, os.W_OK)):
             return self._opened("?immutable=1")
         try:
             connection = self._opened("")
@@ -141,9 +141,6 @@ class SqliteDatabase(Database):
             number = None
         if record.info.setdefault("file", number) != number or number is None:
             raise InvalidatePoolError
-
-    def _is_final(self) -> bool:
-        return self.file.exists() and not (os.access(self.file.parent, os.W_OK) and os.access(self.file, os.W_OK))
 
     def _make_folder(self) -> None:
         try:

@@ -195,8 +195,11 @@ WHERE {words} MATCH :match AND {where} ORDER BY score DESC LIMIT :limit
 FREQUENCIES = """
 SELECT value, (SELECT count(*) FROM {words} WHERE {words} MATCH '"' || value || '"') FROM json_each(:asked)
 """
-NEAREST = "SELECT term FROM {words}_terms WHERE term = ANY(:stems) ORDER BY doc DESC, term LIMIT 1"
-EXAMPLE = "SELECT title || ' ' || section || ' ' || text FROM {words} WHERE {words} MATCH :match LIMIT 1"
+EXAMPLE = """
+SELECT title || ' ' || section || ' ' || text
+FROM (SELECT term AS known FROM {words}_terms WHERE term = ANY(:stems) ORDER BY doc DESC, term LIMIT 1)
+CROSS JOIN {words} ON {words} MATCH '"' || known || '"' LIMIT 1
+"""
 
 
 class FtsWords(Words):
@@ -211,10 +214,7 @@ class FtsWords(Words):
         return dict(map(tuple, self._rows(FREQUENCIES, asked=list(words))))
 
     def _example(self, stems: list[str]) -> str:
-        for (term,) in self._rows(NEAREST, stems=stems):
-            for (text,) in self._rows(EXAMPLE, match=f'"{term}"'):
-                return str(text)
-        return ""
+        return "".join(str(text) for (text,) in self._rows(EXAMPLE, stems=stems))
 
     def _rows(self, query: str, *, where: str = "", **values: Any) -> Sequence[Any]:
         table = "public_words" if self._public else "words"
@@ -236,11 +236,12 @@ JOIN passages ON row = best.passage ORDER BY best.score DESC, id
 # A filter that leaves few passages spares the postings of all others.
 ALLOWED = "JOIN passages AS allowed ON allowed.row = posting.passage AND {where}"
 TERMS = "SELECT term, number, {count} FROM terms WHERE term = ANY(:terms) AND {count} > 0"
-MOST_FREQUENT = "SELECT number FROM terms WHERE term = ANY(:stems) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1"
 HOLDER = """
 SELECT coalesce(meta ->> 'title', '') || ' ' || section || ' ' || text FROM postings AS posting
 JOIN words ON words.rowid = posting.passage JOIN passages ON row = posting.passage
-WHERE posting.term = :term AND {shown} ORDER BY row LIMIT 1
+WHERE {shown} AND posting.term =
+    (SELECT number FROM terms WHERE term = ANY(:stems) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1)
+ORDER BY row LIMIT 1
 """
 SIDE_BY_SIDE = """
 SELECT count(*) FROM postings AS first JOIN postings AS second ON second.passage = first.passage
@@ -283,10 +284,7 @@ class PostingsWords(Words):
         return counts
 
     def _example(self, stems: list[str]) -> str:
-        for (number,) in self._database.rows(MOST_FREQUENT.format(count=self._count), stems=stems):
-            for (text,) in self._database.rows(HOLDER.format(shown=self._shown), term=number):
-                return str(text)
-        return ""
+        return str(self._database.value(HOLDER.format(shown=self._shown, count=self._count), stems=stems) or "")
 
     @cached_property
     def _size(self) -> tuple[int, float]:

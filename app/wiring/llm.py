@@ -16,9 +16,8 @@ from app.settings import Settings
 from app.settings.values import LISTED_MODEL, LOCAL_SERVERS
 from app.wiring.models import word_similarity
 from chains.clock import Clock
-from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
-from chains.generation.resilient import ResilientChatModel
+from chains.generation.resilient import Provider, ResilientChatModel
 from chains.ports import TokenCounter
 from chains.resilience import CircuitBreaker, RetryPolicy
 

@@ -22,7 +22,7 @@ from app.wiring.llm import providers_of
 from chains.around import Observer
 from chains.caching.typed_cache import EVENTS, LEVELS, CacheStats
 from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError
-from chains.generation.provider import Provider
+from chains.generation.resilient import Provider
 from chains.logs import get_logger
 from chains.side_steps import counts
 

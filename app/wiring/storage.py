@@ -12,9 +12,8 @@ from langchain_core.embeddings import Embeddings
 from app import hooks
 from app.ledger import open_database
 from app.ledger.database import Database
-from app.ledger.index import PassageIndex
+from app.ledger.index import PassageIndex, Row
 from app.ledger.passages import AT_ONCE, Passages, Recipe
-from app.ledger.rows import Row
 from app.ledger.vectors import VectorIndex
 from app.settings import Settings
 from app.wiring.models import embedding_label

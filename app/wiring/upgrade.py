@@ -13,9 +13,8 @@ from langchain_core.documents import Document
 from numpy.typing import NDArray
 
 from app.ledger.earlier import rows_of
-from app.ledger.index import FORMAT, REBUILD, PassageIndex
+from app.ledger.index import FORMAT, REBUILD, PassageIndex, Row
 from app.ledger.passages import AT_ONCE
-from app.ledger.rows import Row
 from app.ledger.vectors import from_wire
 from app.settings import Settings
 from app.wiring.library import folder_beside, uploads_folder

@@ -30,14 +30,8 @@ def _document(title: str, text: str) -> dict[str, Any]:
 
 
 def _search_result(title: str, text: str) -> dict[str, Any]:
-    content = [{"type": "text", "text": text}]
-    return {
-        "type": "search_result",
-        "source": title,
-        "title": title,
-        "content": content,
-        "citations": {"enabled": True},
-    }
+    cited = {"type": "search_result", "source": title, "title": title, "citations": {"enabled": True}}
+    return cited | {"content": [{"type": "text", "text": text}]}
 
 
 def _cohere_document(title: str, text: str) -> dict[str, Any]:

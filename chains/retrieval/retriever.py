@@ -191,8 +191,8 @@ class CurrentRetriever(ChunkRetriever):
             scores = {str(one.id): one.metadata[SCORE] for one in found}
             wanted = {id_: {SCORE: scores.get(id_, options["threshold"])} for id_ in ids[: options["top_k"]]}
             found = fetched(self.index(), wanted)
-        labels = {id_: {LABELS: told} for id_, told in titles.labels.items()}
-        return [with_metadata(one, labels.get(str(one.metadata["doc_id"]), {})) for one in found]
+        labels = [titles.labels.get(str(one.metadata["doc_id"])) for one in found]
+        return [with_metadata(one, {LABELS: told}) if told else one for one, told in zip(found, labels, strict=True)]
 
 
 def fetched(store: ChunkStore | ByDocument, found: Mapping[str, Mapping[str, float]]) -> list[Document]:

@@ -72,14 +72,19 @@ class Bucket:
         """
         scheme = self.address.partition("://")[0]
         for name, about in self._listed():
-            address = f"{scheme}://{about['name']}"
-            if skipped := self._skipped(name, address, about):
-                yield skipped
-                continue
-            try:
-                yield self._document(name, address, about, known.get(address), folder)
-            except IngestionError as error:
-                yield Unread(address, str(error))
+            address, path = f"{scheme}://{about['name']}", PurePosixPath(name)
+            if path.name not in ALSO and path.suffix.lower() not in self.endings:
+                reason = f"no loader reads {path.suffix or 'files without an ending'}"
+                yield Unread(address, reason, on_purpose=True)
+            elif not is_safe_name(name):
+                yield Unread(address, "its name cannot be that of a file here; rename it")
+            elif (about.get("size") or 0) > self.max_bytes:
+                yield Unread(address, f"it is larger than {self.max_bytes // 2**20} MB")
+            else:
+                try:
+                    yield self._document(name, address, about, known.get(address), folder)
+                except IngestionError as error:
+                    yield Unread(address, str(error))
 
     def _listed(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the name of each file below the root and what the service tells of it."""
@@ -92,17 +97,6 @@ class Bucket:
                 for about in files.values():
                     if not about["name"].endswith("/"):
                         yield about["name"].removeprefix(f"{self._root}/"), about
-
-    def _skipped(self, name: str, address: str, about: Mapping[str, Any]) -> Unread | None:
-        path = PurePosixPath(name)
-        if path.name not in ALSO and path.suffix.lower() not in self.endings:
-            reason = f"no loader reads {path.suffix or 'files without an ending'}"
-            return Unread(address, reason, on_purpose=True)
-        if not is_safe_name(name):
-            return Unread(address, "its name cannot be that of a file here; rename it")
-        if (about.get("size") or 0) > self.max_bytes:
-            return Unread(address, f"it is larger than {self.max_bytes // 2**20} MB")
-        return None
 
     def _document(
         self, name: str, address: str, about: Mapping[str, Any], before: Copy | None, folder: Path

@@ -266,21 +266,18 @@ class Site:
         for _ in range(MOST_SITEMAPS):
             if not waiting or len(found) > self.max_pages:
                 break
-            addresses, is_index = sitemap_entries(self._bytes(waiting.popleft(), folder))
+            if urlsplit(sitemap := waiting.popleft()).netloc.lower() != self.scope.host:
+                continue
+            try:
+                addresses, is_index = sitemap_entries(self._content(sitemap, folder)[1])
+            except IngestionError:
+                self.is_complete = False
+                continue
             if is_index:
                 waiting.extend(addresses)
             else:
                 found += [page for address in addresses if (page := self.scope.normal(address))]
         return found
-
-    def _bytes(self, address: str, folder: Path) -> bytes:
-        """Return what is at an address of this host; nothing where there is nothing."""
-        if urlsplit(address).netloc.lower() == self.scope.host:
-            try:
-                return self._content(address, folder)[1]
-            except IngestionError:
-                self.is_complete = False
-        return b""
 
     def _content(self, address: str, folder: Path) -> tuple[int, bytes]:
         reply = self.client.get(address, folder, may_follow=self._is_same_host)

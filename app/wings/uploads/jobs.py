@@ -13,7 +13,7 @@ from typing import IO, Any, Literal
 
 from app.adapters.private_files import make_private_file, make_private_folder
 from app.ledger.database import Database
-from app.ledger.rows import as_json
+from app.ledger.index import as_json
 from app.ledger.words import metadata_of
 from chains.documents.audience import INTERNAL, Audience
 

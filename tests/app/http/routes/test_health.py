@@ -20,8 +20,8 @@ from benchmarks.processes import free_port
 from chains.around import Call
 from chains.clock import Clock, SystemClock
 from chains.errors import EmbeddingError, LLMUnavailableError
-from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
+from chains.generation.resilient import Provider
 from chains.resilience import CircuitBreaker
 from tests.access import bearer, key_entry
 from tests.clocks import StoppedClock
