@@ -126,9 +126,10 @@ def differences(case: Case, answer: Answer) -> list[str]:
     said, cited = _plain(answer["answer"]), list(_cited(answer))
     found = [f"must say       {text!r}" for text in case.must_say if not _is_said(text, said)]
     found += [f"must not say   {text!r}" for text in case.must_not_say if _is_said(text, said)]
-    names = {name for names in cited for name in names}
+    # Of each document its id, title, file, and the file's name.
+    names = {part for some in cited for name in some for part in (name.casefold(), name.casefold().rpartition("/")[2])}
     shown = ", ".join(sorted({next(iter(names)) for names in cited})) or "nothing"
-    found += [f"must cite      {text!r}, but cites {shown}" for text in case.must_cite if not _names(text, names)]
+    found += [f"must cite      {text!r}, but cites {shown}" for text in case.must_cite if text.casefold() not in names]
     if case.must_decline and answer["outcome"] == "answered":
         found.append("must decline   but is answered")
     if case.outcome and answer["outcome"] not in case.outcome:
@@ -150,11 +151,6 @@ def _cited(answer: Answer) -> Iterator[Sequence[str]]:
     for citation in answer["citations"]:
         if citation["matched"]:
             yield citation["doc_id"] or "", citation["title"], *filter(None, [files.get(citation["doc_id"])])
-
-
-def _names(wanted: str, names: set[str]) -> bool:
-    """Return whether a document has this id, title, file, or file name."""
-    return any(wanted.casefold() in {name.casefold(), name.casefold().rpartition("/")[2]} for name in names)
 
 
 def _plain(text: str) -> str:

@@ -8,10 +8,10 @@ import re
 import zlib
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from lxml import etree
@@ -86,31 +86,27 @@ MOST_BYTES = 20 * 2**20
 MOST_LINKS = 10_000
 
 
-@dataclass
-class Links:
-    """The addresses that a page links to, and whether it wants to be found."""
+def links_of(page: Path, address: str) -> tuple[list[str], bool]:
+    """Return the links of a page at an address, in order, and whether it wants to be found.
 
-    addresses: list[str] = field(default_factory=list)
-    may_index: bool = True
-
-
-def links_of(page: Path, address: str) -> Links:
-    """Return the links of a page at an address, in order; none where it asks that they are not followed."""
-    found, base, follow = Links(), address, True
-    for tag in _tags(page.read_bytes()[:MOST_BYTES]):
-        if tag.tag == "base" and tag.get("href"):
-            base = _joined(address, tag.get("href"))
-        elif tag.tag == "meta" and (tag.get("name") or "").lower() == "robots":
-            wishes = {wish.strip() for wish in (tag.get("content") or "").lower().split(",")}
-            found.may_index = found.may_index and not wishes & {"noindex", "none"}
-            follow = follow and not wishes & {"nofollow", "none"}
-        elif tag.tag == "a" and tag.get("href") and "nofollow" not in (tag.get("rel") or ""):
-            found.addresses.append(_joined(base, tag.get("href")))
-        tag.clear()
-        if len(found.addresses) >= MOST_LINKS:
-            break
-    found.addresses = [link for link in found.addresses if link] if follow else []
-    return found
+    There are none where the page asks that they are not followed.
+    """
+    links, base, may_index, may_follow = list[str](), address, True, True
+    content = BytesIO(page.read_bytes()[:MOST_BYTES])
+    with suppress(etree.XMLSyntaxError):  # Not even the parser of HTML makes anything of it.
+        for _, tag in etree.iterparse(content, events=("end",), tag=("a", "base", "meta"), html=True):
+            if tag.tag == "base" and tag.get("href"):
+                base = _joined(address, tag.get("href"))
+            elif tag.tag == "meta" and (tag.get("name") or "").lower() == "robots":
+                wishes = {wish.strip() for wish in (tag.get("content") or "").lower().split(",")}
+                may_index = may_index and not wishes & {"noindex", "none"}
+                may_follow = may_follow and not wishes & {"nofollow", "none"}
+            elif tag.tag == "a" and tag.get("href") and "nofollow" not in (tag.get("rel") or ""):
+                links.append(_joined(base, tag.get("href")))
+            tag.clear()
+            if len(links) >= MOST_LINKS:
+                break
+    return [link for link in links if link and may_follow], may_index
 
 
 def sitemap_entries(content: bytes) -> tuple[list[str], bool]:
@@ -128,14 +124,6 @@ def sitemap_entries(content: bytes) -> tuple[list[str], bool]:
     except (etree.XMLSyntaxError, OSError, EOFError, zlib.error):
         return [], False
     return [address for address in addresses if address], is_index
-
-
-def _tags(content: bytes) -> Iterator[Any]:
-    try:
-        for _, tag in etree.iterparse(BytesIO(content), events=("end",), tag=("a", "base", "meta"), html=True):
-            yield tag
-    except etree.XMLSyntaxError:  # Not even the parser of HTML makes anything of it.
-        return
 
 
 def _joined(base: str, link: str) -> str:
@@ -220,7 +208,7 @@ class Site:
             self.is_complete = False
             return Unread(address, str(error)), []
         if reply.status == UNCHANGED and before is not None:
-            links = links_of(before.path, reply.address).addresses if before.path.suffix in HTML else []
+            links = links_of(before.path, reply.address)[0] if before.path.suffix in HTML else []
             return RemoteDocument(before.name, address, before.fingerprint, None), links
         return self._fetched(address, reply, before, names, is_start=is_start)
 
@@ -234,20 +222,20 @@ class Site:
             gone = reply.status in NO_CONTENT
             self.is_complete = self.is_complete and gone
             return Unread(address, msg, on_purpose=gone), []
-        links = links_of(reply.content, reply.address) if reply.type in PAGES else Links()
+        links, may_index = links_of(reply.content, reply.address) if reply.type in PAGES else ([], True)
         name = before.name if before else self.scope.name(reply.address, reply.type, self.endings, names)
         reason = None
         if name is None:
             reason = f"no loader reads {reply.type or 'a document without a type'}"
         elif not is_safe_name(name):
             reason = "its address cannot be the name of a file"
-        elif not links.may_index:
+        elif not may_index:
             reason = "it asks not to be found (noindex)"
         if name is None or reason:
             reply.content.unlink(missing_ok=True)
-            return Unread(address, reason or "", on_purpose=True), links.addresses
+            return Unread(address, reason or "", on_purpose=True), links
         names.add(name)
-        return RemoteDocument(name, address, json.dumps(reply.marks), reply.content), links.addresses
+        return RemoteDocument(name, address, json.dumps(reply.marks), reply.content), links
 
     def _first(self, robots: Protego, folder: Path) -> tuple[deque[tuple[str, int]], int]:
         """Return where to begin, and how many links to go on from there: none from a sitemap."""
