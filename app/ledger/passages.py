@@ -137,6 +137,11 @@ class Passages(Held):
         rows = self.database.rows("SELECT id FROM passages WHERE doc_id = :id ORDER BY number", id=document)
         return [id_ for (id_,) in rows]
 
+    def document(self, document: str) -> list[Document]:
+        """Return the passages of a document, in order."""
+        query = "SELECT id, content, meta FROM passages WHERE doc_id = :id ORDER BY number"
+        return [_document(*row) for row in self.database.rows(query, id=document)]
+
     def around(self, document: str, number: int) -> list[Document]:
         return [_document(*row) for row in self.database.rows(SECTION, id=document, number=number)]
 

@@ -102,11 +102,7 @@ class Library:
 
     def chunks(self, doc_id: str) -> list[Document]:
         """Return all chunks of a document, in order; none if the caller may not see it."""
-        if self.find(doc_id) is None:
-            return []
-        current = self.current()
-        found = chunks_by_id(current, current.chunks_of(doc_id))
-        return sorted(found.values(), key=lambda chunk: int(chunk.metadata["chunk_index"]))
+        return self.current().document(doc_id) if self.find(doc_id) else []
 
     @cached_property
     def pages(self) -> "PdfPages":

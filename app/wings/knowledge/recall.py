@@ -20,7 +20,6 @@ from app.ledger.answers import FIELDS, AnswerStore, LoggedAnswer, read_answer
 from app.ledger.passages import Passages
 from app.wings.knowledge.answer_log import can_recall, open_answers
 from app.wiring.index import Index
-from app.wiring.library import chunks_by_id
 from chains.documents.audience import Audience, audience_of
 from chains.documents.library import parts_of
 from chains.text.statements import sentence_bounds
@@ -31,7 +30,6 @@ from chains.text.tokens import tokens
 _TOKEN = re.compile(r"(?:(?<!\w)[-\u2212])?\d+(?:[.,:/-]\d+)*|[<>≤≥±~]=?(?=\s*\d)|[%‰°$€£¥]|[^\W\d_]+")
 ANCHOR = 4  # Tokens by which a text is looked up before it is compared whole.
 LIKE_ENOUGH = 0.5  # Of the tokens of two sentences, how many have to be the same.
-DOCUMENTS_AT_ONCE = 50
 MOST_WORDS, VERY_SIMILAR = 0.8, 0.7  # Weights of the words, and cosine.
 
 Tokens = tuple[str, ...]
@@ -51,20 +49,8 @@ def tokens_of(text: str) -> Tokens:
 
 def text_of(chunks: Sequence[Document]) -> str:
     """Return the text of a document, with the heads of its tables behind it: some readers keep them apart."""
-    ordered = sorted(chunks, key=lambda chunk: int(chunk.metadata["chunk_index"]))
-    heads = dict.fromkeys(str(chunk.metadata.get("table_head") or "") for chunk in ordered)
-    return "\n\n".join([*(part.text for part in parts_of(ordered)), *heads])
-
-
-def documents_of(index: Passages, doc_ids: Iterable[str]) -> Iterator[list[Document]]:
-    """Yield the documents that the index has of these, each as its passages."""
-    wanted = list(doc_ids)
-    for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
-        ids = {doc_id: index.chunks_of(doc_id) for doc_id in wanted[start : start + DOCUMENTS_AT_ONCE]}
-        chunks = chunks_by_id(index, [id_ for some in ids.values() for id_ in some])
-        for some in ids.values():
-            if passages := [chunks[id_] for id_ in some if id_ in chunks]:
-                yield passages
+    heads = dict.fromkeys(str(chunk.metadata.get("table_head") or "") for chunk in chunks)
+    return "\n\n".join([*(part.text for part in parts_of(chunks)), *heads])
 
 
 def holders(wanted: Mapping[str, Words], documents: Iterable[Sequence[Document]]) -> Iterator[tuple[str, str]]:
@@ -189,13 +175,13 @@ def check(store: AnswerStore, index: Passages) -> set[str]:
     """
     version = index.version or ""
     rows = store.database.rows(UNSETTLED, version=version)
-    present = chunks_by_id(index, [row.passage for row in rows if row.passage])
+    present = {passage.id for passage in index.get_by_ids([row.passage for row in rows if row.passage])}
     unsettled = {row.id: row for row in rows if row.passage not in present}
     wanted = {id_: Words(tokens_of(row.quote), tokens_of(row.table_head)) for id_, row in unsettled.items()}
-    own = list(dict.fromkeys(row.doc_id for row in unsettled.values()))
-    passages = dict(holders(wanted, documents_of(index, own)))
+    own = dict.fromkeys(row.doc_id for row in unsettled.values())
+    passages = dict(holders(wanted, map(index.document, own)))
     if gone := {id_: words for id_, words in wanted.items() if id_ not in passages}:
-        passages |= dict(holders(gone, documents_of(index, (one.doc_id for one in index.documents()))))
+        passages |= dict(holders(gone, (index.document(held.doc_id) for held in index.documents())))
     missing, now = unsettled.keys() - passages.keys(), store.now()
     with store.changing():
         since = dict(map(tuple, store.database.rows(MISSING)))
@@ -245,15 +231,14 @@ def recalled(
 
 def _now(index: Passages, doc_id: str, quote: str, audience: Audience) -> str | None:
     """Return the words that are nearest to a quote, in its document, or else wherever a search finds them."""
-    where = {"audience": "public"} if audience == "public" else {}
-    places = (index.chunks_of(doc_id), list(index.search(quote, CANDIDATES, where)))
-    for ids in places:
-        chunks = chunks_by_id(index, ids).values()
-        visible = [chunk for chunk in chunks if audience == "internal" or audience_of(chunk.metadata) == "public"]
-        texts = [text_of(visible)] if ids is places[0] and visible else [chunk.page_content for chunk in visible]
-        if words := nearest_words(quote, texts):
-            return words
-    return None
+
+    def visible(chunks: Iterable[Document]) -> list[Document]:
+        return [chunk for chunk in chunks if audience == "internal" or audience_of(chunk.metadata) == "public"]
+
+    if (own := visible(index.document(doc_id))) and (words := nearest_words(quote, [text_of(own)])):
+        return words
+    hits = index.search(quote, CANDIDATES, {"audience": "public"} if audience == "public" else {})
+    return nearest_words(quote, [chunk.page_content for chunk in visible(index.get_by_ids(list(hits)))])
 
 
 def index_changed(index: Index) -> None:

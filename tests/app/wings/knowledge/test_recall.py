@@ -223,6 +223,9 @@ class Shelf:
     def chunks_of(self, doc_id: str) -> list[str]:
         return [f"{doc_id}/{self.held[doc_id]}"] if doc_id in self.held else []
 
+    def document(self, doc_id: str) -> list[Document]:
+        return self.get_by_ids(self.chunks_of(doc_id))
+
     def documents(self) -> list[HeldDocument]:
         return [HeldDocument(doc_id, 1, *2 * self.chunks_of(doc_id)) for doc_id in self.held]
 
