@@ -67,10 +67,10 @@ def match(words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity
     if similarity is not None and terms:
         cosines = similarity([fold(words[column].text) for column in columns], list(terms))
         floors = np.array([NAME_FLOOR if words[column].kind == "name" else SOFT_FLOOR for column in columns])
-        for key, near in zip(terms.values(), np.where(cosines > floors[:, None], cosines, 0.0).T, strict=True):
-            if near.any():
-                for place in evidence.occurrences[key]:
-                    strengths[place, columns] = np.maximum(strengths[place, columns], near)
+        cosines, keys = np.where(cosines > floors[:, None], cosines, 0.0), list(terms.values())
+        for number in np.flatnonzero(cosines.any(axis=0)).tolist():
+            for place in evidence.occurrences[keys[number]]:
+                strengths[place, columns] = np.maximum(strengths[place, columns], cosines[:, number])
     for column, word in enumerate(words):
         if places := evidence.occurrences.get(word.key):
             strengths[list(places), column] = 1.0
@@ -107,7 +107,7 @@ NOTHING_ASKED = Asked("", (), frozenset())
 
 
 @lru_cache(maxsize=64)
-def _rivals(names: frozenset[str], titles: frozenset[str]) -> dict[str, tuple[str, str]]:
+def _rivals(names: frozenset[str], titles: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     """Return the titles that are about another than the question's `names`, each with that name and the question's.
 
     "Indonesia Import Requirements by Sea" is a rival of "Thailand Import Requirements" when Thailand is asked about.
@@ -125,7 +125,7 @@ def asked_about(question: str, shown: Sequence[Passage] = (), parts: tuple[str, 
     """Return the words of a question and of its parts, and what the shown passages know of them."""
     words = tuple(word for word in tokens(question) if word.weight > 0)
     names = frozenset(word.key for word in words if word.kind == "name")
-    titles = frozenset(str(passage["metadata"].get("title") or "") for passage in shown)
+    titles = tuple(sorted({str(passage["metadata"].get("title") or "") for passage in shown}))
     held = [evidence_of(passage).occurrences for passage in shown]
     known = frozenset(word.key for word in words if any(word.key in keys for keys in held))
     return Asked(question, words, names, known, _rivals(names, titles), parts)
