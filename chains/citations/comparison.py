@@ -62,7 +62,8 @@ class Comparison:
         self.sentence, self.evidence, self.asked = MARKER.sub("", sentence, count=1), evidence, asked
         self.words = tokens(self.sentence) if len(self.sentence) <= LONGEST_SENTENCE else ()
         self.content = [word for word in self.words if word.weight > 0]
-        self._similarity = similarity
+        self._similarity, self._question = similarity, tokens(asked.text)
+        self._known = frozenset(word.key for word in self._question)  # With those of grammar.
 
     @cached_property
     def strengths(self) -> Matrix:
@@ -89,15 +90,6 @@ class Comparison:
             Figure(span, frozenset(word.key for word in numbers if inside(word.start, [span])), quantity)
             for span, quantity in (*read, *bare)
         ]
-
-    @cached_property
-    def question(self) -> tuple[Token, ...]:
-        return tokens(self.asked.text)
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        """All words of the question."""
-        return frozenset(word.key for word in self.question)
 
     def clash(self) -> Clash:
         """Return what in the evidence contradicts the sentence: a number first, or a negation, or a number's place."""
@@ -179,14 +171,14 @@ class Comparison:
         """
         statements = self.evidence.statements
         own = [figure for figure in self.figures if not figure.keys <= self._known]
-        also_denied = denied(self.words) | denied(self.question)
+        also_denied = denied(self.words) | denied(self._question)
         said = [figure.keys for figure in own] + [_ZERO for _ in also_denied]
         for span, keys, _ in own:
             homes = [statement for statement in statements if keys <= statement.keys]
             if not homes or any(home.kind not in _LISTED for home in homes):
                 continue
             weights = {word.key: word.weight for word in self.words if not inside(word.start, [span])}
-            weights |= {word.key: word.weight for word in self.question}
+            weights |= {word.key: word.weight for word in self._question}
             blocks = {home.block for home in homes}
             listed = [entry for entry in statements if entry.kind in _LISTED and entry.block in blocks]
             rivals = [one for one in listed if not any(given <= some for given in said for some in _values(one))]

@@ -121,10 +121,9 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
             sentence = sentence[: cut.start()]
             break
     evidence = evidence_of(passage)
-    compared = Comparison(sentence, evidence, similarity, asked)
-    added = {word.text.lower() for word in compared.words if word.weight >= CONTENT and word.key not in asked.keys}
-    if is_echo := bool(asked.words) and added <= YES_OR_NO:
-        compared.asked = NOTHING_ASKED
+    added = {word.text.lower() for word in tokens(sentence) if word.weight >= CONTENT and word.key not in asked.keys}
+    is_echo = bool(asked.words) and added <= YES_OR_NO
+    compared = Comparison(sentence, evidence, similarity, NOTHING_ASKED if is_echo else asked)
     best = support_of(compared)
     if is_echo and best.score < 1:
         return replace(best, score=ECHO * best.score)
