@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -41,13 +41,6 @@ class Note:
     references: tuple[Reference, ...]
 
 
-def footnotes(answer: str, shown: Sequence[Passage]) -> list[Note]:
-    """Return the footnotes (`[^1]: Title > Section`, `¹ Title`) that name a document."""
-    lines = islice(_FOOTNOTE.finditer(answer), MOST_NOTES)
-    found = [_note(line.start(), line.end(), line[1] or line[2], line[3], shown) for line in lines]
-    return [note for note in found if note.references]
-
-
 def bibliography(answer: str, shown: Sequence[Passage]) -> list[Note]:
     """Return the numbered lines below a heading like "Sources", or at the answer's end; none if none names a passage.
 
@@ -77,30 +70,29 @@ def _label(label: str) -> str:
     return str(int(plain)) if plain.isdecimal() else label
 
 
-Read = tuple[list[Reference], list[tuple[int, int]]]
-"""References, and the ranges of the notes that define them."""
+def read_notes(
+    answer: str, shown: Sequence[Passage], *, listed: Sequence[Note] = ()
+) -> tuple[list[Reference], list[tuple[int, int]]]:
+    """Return the references of footnote marks and of the numbers of `listed` notes, and the ranges of their notes.
 
-
-def read_notes(answer: str, shown: Sequence[Passage], *, listed: Sequence[Note] = ()) -> Read:
-    """Return the references of footnote marks, and of the numbers of `listed` notes."""
-    notes = footnotes(answer, shown)
-    places = [(note.start, note.end) for note in (*notes, *listed)]
-    marks = [mark for mark in _marks(answer, notes, listed) if not inside(mark[0], places)]
-    references = [replace(named, start=start, end=end) for start, end, note in marks for named in note.references]
-    return references, sorted({(note.start, note.end) for _, _, note in marks})
-
-
-def _marks(answer: str, notes: Sequence[Note], listed: Sequence[Note]) -> Iterator[tuple[int, int, Note]]:
-    """Yield where a footnote's mark, or a number of a listed note, stands in the answer."""
+    A footnote (`[^1]: Title > Section`, `¹ Title`) counts where it names a document.
+    """
+    lines = islice(_FOOTNOTE.finditer(answer), MOST_NOTES)
+    read = [_note(line.start(), line.end(), line[1] or line[2], line[3], shown) for line in lines]
+    notes = [note for note in read if note.references]
     by_label, by_number = ({note.label: note for note in some} for some in (notes, listed))
     code = code_ranges(answer) if notes else []
-    for mark in _MARK.finditer(answer) if notes else ():
-        label = _label(mark[1] or mark[2])
-        if label in by_label and not inside(mark.start(), code):
-            yield mark.start(), mark.end(), by_label[label]
+    marks = [
+        (mark.start(), mark.end(), by_label.get(_label(mark[1] or mark[2])))
+        for mark in (_MARK.finditer(answer) if notes else ())
+        if not inside(mark.start(), code)
+    ]
     for marker in find_markers(answer) if listed else ():
-        numbers = map(str, numbers_in(marker.inner))
-        yield from ((marker.start, marker.end, by_number[number]) for number in numbers if number in by_number)
+        marks += [(marker.start, marker.end, by_number.get(str(number))) for number in numbers_in(marker.inner)]
+    places = [(note.start, note.end) for note in (*notes, *listed)]
+    found = [(start, end, note) for start, end, note in marks if note and not inside(start, places)]
+    references = [replace(named, start=start, end=end) for start, end, note in found for named in note.references]
+    return references, sorted({(note.start, note.end) for _, _, note in found})
 
 
 def numbered_sources(raw: str, shown: Sequence[Passage]) -> list[Passage | None]:

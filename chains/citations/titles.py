@@ -99,7 +99,7 @@ def _reference(
     if best.passage is None or best.score - SECTION_WEIGHT * best.section_score <= SHORT_FORM:
         # A whole path of headings says more than a word of some title.
         headed = with_section(named, shown)
-        if len({_document(passage) for passage in headed}) == 1:
+        if len({source_key(passage)[0] for passage in headed}) == 1:
             title = str(headed[0]["metadata"].get("title") or "")
             best = Reference(title, named, headed[0], score=1.0, section_score=1.0)
     is_named = prefix or (best.section and any(map(str.isalpha, best.title)))
@@ -148,7 +148,7 @@ def _best(title: str, section: str | None, shown: Sequence[Passage]) -> Referenc
     score, section_fit, found, passage = max(fits, key=lambda entry: entry[0])
     alike = [entry for entry in fits if entry[2].tier == found.tier and (entry[1] > 0) == (section_fit > 0)]
     # What several titles hold, or may be short for, names none of them.
-    if found.tier in {"held", "short"} and len({_document(entry[3]) for entry in alike}) > 1:
+    if found.tier in {"held", "short"} and len({source_key(entry[3])[0] for entry in alike}) > 1:
         return Reference(title, section)
     return Reference(title, section, passage, score, section_fit)
 
@@ -206,10 +206,6 @@ def with_section(text: str, shown: Sequence[Passage]) -> list[Passage]:
     is_name = len(named) >= FEWEST_LETTERS and (named[0].isupper() or named[0].isdecimal())
     plain_words = not _LABELLED_NUMBER.fullmatch(named) and not is_name
     return [] if plain_words else [passage for passage in shown if all(_is_heading(part, passage) for part in parts)]
-
-
-def _document(passage: Passage) -> str:
-    return source_key(passage)[0]
 
 
 def _is_heading(text: str, passage: Passage) -> bool:
