@@ -225,7 +225,7 @@ class Comparison:
 def _bounds(home: Statement, figure: Quantity) -> bool:
     """Return whether a range or a bound of a statement holds a figure that has a measure."""
     given = [one for one in home.quantities if one.measure == figure.measure != ""]
-    return any(one.holds(figure) and (one.low < one.high or one.bound in {"most", "least"}) for one in given)
+    return any(one.is_range and one.holds(figure) for one in given)
 
 
 def _worth(keys: Collection[str], weights: Mapping[str, float]) -> float:

@@ -43,6 +43,10 @@ class Quantity(NamedTuple):
         """Return the measure; working days are days."""
         return self.measure.removeprefix("working ")
 
+    @property
+    def is_range(self) -> bool:
+        return self.low < self.high or self.bound in {"most", "least"}
+
     def equals(self, other: "Quantity") -> bool:
         """Return whether both name one value of one measure, whatever their bounds."""
         return (self.measure, self.low, self.high) == (other.measure, other.low, other.high)

@@ -18,7 +18,7 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
     counts = [0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
         read = [quantities(row.cells[place].text) if place < len(row.cells) else () for row in rows]
-        if not any(_is_range(one) for some in read for one in some):
+        if not any(one.is_range for some in read for one in some):
             continue
         name = tokens(next((row.columns[place] for row in rows if place < len(row.columns)), ""))
         for figure in wanted:
@@ -26,14 +26,10 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
             counts = [count + held for count, held in zip(counts, holds, strict=True)]
     most = max(counts, default=0)
     named = [one for name in (rows[0].columns if rows else ()) for one in quantities(name) if one.measure != "date"]
-    named = [one for one in named if _is_range(one)]  # A year is a column of its own, no range.
+    named = [one for one in named if one.is_range]  # A year is a column of its own, no range.
     if not most and len(named) > 1 and any(_holds(one, figure, ()) for one in named for figure in wanted):
         return [1.0] * len(rows)
     return [0.0 if not most else 1.0 if count == most else -1.0 for count in counts]
-
-
-def _is_range(one: Quantity) -> bool:
-    return one.low < one.high or one.bound in {"most", "least"}
 
 
 _ONTO: Final = re.compile(r"\b(?:to|into|onto|towards)\W+(?:the )?$", re.IGNORECASE)
