@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -148,9 +148,3 @@ async def error_response(request: Request, error: Exception) -> Response:
     # ASCII, because a client may have sent half a surrogate pair as a name.
     content = json.dumps(error_content(reply, policy.errors))
     return Response(content, reply.status, headers, media_type="application/json")
-
-
-def add_error_handlers(app: FastAPI) -> None:
-    """Answer what routes raise for a client; the gate (`app.http.middleware`) answers all other errors."""
-    for kind in (HTTPException, RequestValidationError, RequestRefusedError):
-        app.add_exception_handler(kind, error_response)

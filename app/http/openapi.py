@@ -69,9 +69,9 @@ class InvalidBody(ErrorBody):
     detail: list[ValidationIssue]
 
 
-def ok_response(example: Any, description: str = "The answer", *, status: int = 200) -> dict[int | str, dict[str, Any]]:
+def ok_response(example: Any, description: str = "The answer") -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of a success, with an example that its model cannot give."""
-    return {status: {"description": description, "content": {"application/json": {"example": example}}}}
+    return {200: {"description": description, "content": {"application/json": {"example": example}}}}
 
 
 def _errors(policy: Policy, path: str, method: str, *, checked: bool) -> dict[str, Any]:

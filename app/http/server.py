@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
+from starlette.exceptions import HTTPException
 
 from app import hooks
 from app.http import openapi
-from app.http.compat import langserve
-from app.http.errors import add_error_handlers
+from app.http.errors import RequestRefusedError, error_response
 from app.http.middleware import middleware
 from app.http.middleware.limits import InFlight
 from app.http.routes import answers, copilot, documents, feedback, health, page, sign_in
@@ -44,18 +45,18 @@ def create_app(services: Service) -> FastAPI:
     app.state.started = time.monotonic()
     app.state.in_flight = in_flight
     app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.index.clock.now)
-    add_error_handlers(app)
+    for kind in (HTTPException, RequestValidationError, RequestRefusedError):  # The gate answers all other errors.
+        app.add_exception_handler(kind, error_response)
     question = copilot.question_model(
         top_k=settings.retrieval.top_k, threshold=settings.retrieval.threshold, most=settings.web.question_characters
     )
-    handler = langserve.handler(services.chain, question, copilot.PATH)
     for router in (
         answers.query_router,
         answers.chat_router(settings.llm.models),
         answers.search_router,
         feedback.router,
-        copilot.copilot_router(services.chain, handler, question),
-        copilot.playground_router(services.chain, handler, question),
+        copilot.copilot_router(services.chain, question),
+        copilot.playground_router(services.chain, question),
         health.router,
         openapi.router,
         page.page_router(services),

@@ -56,7 +56,9 @@ def render_growing(text: str, *, questions: Sequence[str] = (), language: str = 
         if names and not marker.escaped and (not chips or marker.start >= chips[-1].end):
             number = int(marker.inner) if is_number else known.setdefault(marker.raw, len(known) + 1)
             chips.append(Chip(marker.start, marker.end, number, label, kind="pending"))
-    return markdown.render(shown, chips, questions), same_length(text, shown)
+    pairs = zip(text, shown, strict=False)  # Without what was added to close emphasis.
+    length = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(text), len(shown)))
+    return markdown.render(shown, chips, questions), length
 
 
 _BRACKET = re.compile(r"[\[\]【】［］〔〕]")
@@ -68,12 +70,6 @@ _HALF_FENCE = re.compile(r"\n[ \t]*[`~]{1,2}\Z")
 # Single stars that begin emphasis, or end it: none of a list, none between numbers.
 _STARS = re.compile(r"(?:(?<=[\s(])|\A)\*(?=[^\s*])|(?<=[^\s*])\*(?=[\s).,;:!?]|\Z)")
 _SIGNS = "*~`_"
-
-
-def same_length(text: str, shown: str) -> int:
-    """Return how many characters of a growing answer are shown, without what `steady` added to them."""
-    pairs = zip(text, shown, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(text), len(shown)))
 
 
 def steady(text: str) -> str:

@@ -3,9 +3,8 @@
 from typing import Any
 
 from fastapi import Request, Response
-from langchain_core.runnables import Runnable, RunnableBinding
-from langchain_core.runnables.utils import ConfigurableFieldSpec
-from langserve import APIHandler
+from langchain_core.runnables import RunnablePassthrough
+from langserve.playground import serve_playground
 from langserve.serialization import WellKnownLCSerializer
 from pydantic import BaseModel
 
@@ -19,24 +18,15 @@ def serialize(value: Any) -> str:
     return _serializer.dumps(value).decode()
 
 
-class Unconfigurable(RunnableBinding[Any, Any]):  # type: ignore[no-redef]  # Of the field `kwargs`, in LangChain.
-    """A chain of which clients configure nothing, so that LangServe's schemas list nothing to configure."""
-
-    @property
-    def config_specs(self) -> list[ConfigurableFieldSpec]:
-        return []
-
-
-def handler(chain: Runnable[Any, Any], question: type[BaseModel], path: str) -> APIHandler:
-    """Return LangServe's own handler, for the schemas and the playground; a client configures nothing."""
-    return APIHandler(Unconfigurable(bound=chain, custom_input_type=question), path=path, config_keys=())
-
-
-async def playground_file(served: APIHandler, path: str, request: Request, *, run_path: str) -> Response:
-    """Return a file of the playground, which asks `run_path` in place of the deprecated `stream_log`.
+async def playground_file(
+    request: Request, path: str, *, root: str, run: str, question: type[BaseModel], answer: type[BaseModel]
+) -> Response:
+    """Return a file of the playground below `root`, which asks `run` in place of the deprecated `stream_log`.
 
     Raise OSError or ValueError if the path is a folder, or cannot be a file's name.
     """
-    file = await served.playground(path, request)
-    content = bytes(file.body).replace(_STREAM_LOG, f'"{run_path}"'.encode())
+    base = request.scope.get("root_path", "").rstrip("/") + root
+    nothing_to_configure: Any = RunnablePassthrough()
+    file = await serve_playground(nothing_to_configure, question, answer, (), base, path, False, False, "default")
+    content = bytes(file.body).replace(_STREAM_LOG, f'"{run}"'.encode())
     return Response(content, file.status_code, media_type=file.media_type)

@@ -11,13 +11,12 @@ fields as steps.
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar
 from uuid import uuid4
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
-from langserve import APIHandler
 from langserve.schema import BatchResponseMetadata, InvokeResponseMetadata
 from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_model, model_validator
 
@@ -126,7 +125,7 @@ def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHA
     )
 
 
-def copilot_router(chain: Chain, handler: APIHandler, question: Any) -> APIRouter:
+def copilot_router(chain: Chain, question: Any) -> APIRouter:
     router = APIRouter(prefix=PATH, tags=["LangServe"])
 
     @Policy(body_bytes=BODY_BYTES)
@@ -161,13 +160,14 @@ def copilot_router(chain: Chain, handler: APIHandler, question: Any) -> APIRoute
         public = PublicEvents(VISIBLE_FIELDS, answering="generation", audience=audience, selection=selection)
         return EventStream(events_of(request, public.filter(parts)))
 
-    async def input_schema(request: Request) -> dict[str, Any]:
+    async def input_schema() -> dict[str, Any]:
         """Return the JSON schema of a question."""
-        return cast("dict[str, Any]", await handler.input_schema(request))
+        return dict(question.model_json_schema())
 
-    async def output_schema(request: Request) -> dict[str, Any]:
+    async def output_schema() -> dict[str, Any]:
         """Return the JSON schema of an answer."""
-        return cast("dict[str, Any]", await handler.output_schema(request))
+        schema: Any = chain.get_output_schema()
+        return dict(schema.model_json_schema())
 
     streamed: dict[str, Any] = {"response_class": Response, "responses": {200: CONTENTS["stream"]}}
     add_route(router, invoke, Call[question], response_model=Called, responses=ok_response(INVOKED))
@@ -234,13 +234,14 @@ RUN = "/playground/run"
 Patch = dict[str, Any]
 
 
-def playground_router(chain: Chain, handler: APIHandler, question: Any) -> APIRouter:
+def playground_router(chain: Chain, question: Any) -> APIRouter:
     router = APIRouter(prefix=PATH, include_in_schema=False)
 
     @router.get("/playground/{file_path:path}")
     async def playground(request: Request, file_path: str) -> Response:
         try:
-            response = await playground_file(handler, file_path, request, run_path=RUN)
+            models = {"question": question, "answer": chain.get_output_schema()}
+            response = await playground_file(request, file_path, root=f"{PATH}/playground", run=RUN, **models)
         except (OSError, ValueError):  # LangServe tries to open folders and names that are too long.
             raise HTTPException(404) from None
         if response.media_type == "text/html":
