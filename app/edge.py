@@ -112,10 +112,7 @@ def markdown_below(answer: Answer, *, replaced: bool = False) -> str:
 
 
 def closest_markdown(closest: Sequence[ClosestPassage]) -> str:
-    """Return the closest passages as a numbered list with a heading; empty if there are none.
-
-    Their markdown is escaped so that it shows no link, image or tag.
-    """
+    """Return the closest passages as a numbered list that shows no link, image or tag of theirs; empty without any."""
     items = []
     for number, passages in enumerate(naming.passages_by_place(closest), start=1):
         harmless: list[ClosestPassage] = [
@@ -195,10 +192,7 @@ def grounds(answer: Answer) -> Iterator[Section]:
 
 
 def _cited(answer: Answer) -> Iterator[str]:
-    """Yield each source once: its name, its addresses, and the quotes of it that are not the answer's own words.
-
-    A source that has no marker in the text comes after those that have.
-    """
+    """Yield each source once, those without a marker last: name, addresses, quotes that the answer does not repeat."""
     places: dict[tuple[object, ...], list[Citation]] = {}
     for citation in sorted(matched(answer["citations"]), key=lambda citation: citation["number"] or math.inf):
         places.setdefault((citation["doc_id"], citation["section"], citation["page"]), []).append(citation)

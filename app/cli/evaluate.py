@@ -137,10 +137,7 @@ def _measured(
     judge: bool,
     certify: bool | None,
 ) -> list["Metric"]:
-    """Ask the questions, print the metrics and return them; then fit, certify and report as is wanted.
-
-    Raise ConfigurationError if an option needs other settings; WaypointError if every question failed.
-    """
+    """Ask, measure and print, then fit, certify and report; WaypointError if settings exclude it, or all fail."""
     from app.wiring.observability import experiments_of
     from evals.metrics import SAMPLES
     from evals.metrics import evaluate as measure
@@ -198,10 +195,7 @@ def _rows(
     dataset: str,
     facts: Mapping[str, object],
 ) -> list["Row"]:
-    """Return a row for each question, asked in LangSmith where there are `experiments`.
-
-    Each is written at once, so that an interrupted run is not lost.
-    """
+    """Return a row for each question, written at once; asked in LangSmith where there are `experiments`."""
     import prompts
     from evals.experiment import example_of, outputs_of, scores_of
     from evals.judge import Judge
@@ -243,10 +237,7 @@ def _rows(
 
 
 def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | None) -> None:
-    """Measure the safety checks on labelled files, and print the figures.
-
-    Raise ConfigurationError if no file is given; WaypointError if a file cannot be read.
-    """
+    """Measure the safety checks on labelled files, and print the figures; WaypointError if one cannot be read."""
     from app import hooks
     from app.wiring.chain import THRESHOLDS
     from evals.output import write_page
@@ -266,10 +257,7 @@ def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | 
 
 
 def _certify_high(services: "Service", cases: Sequence["Case"], rows: Sequence["Row"]) -> None:
-    """Certify the threshold of the high level on the answers given, print it, and keep it.
-
-    Raise WaypointError if no threshold can be certified; the message says how many questions are needed.
-    """
+    """Certify from which score on answers are high, and keep it; WaypointError says how many questions that takes."""
     from evals.certify import CONFIDENCE, WRONG_AT_MOST, certified_text, certify, shortfall, upper_bound
     from evals.metrics import judgements
     from evals.rows import pairs_of

@@ -93,10 +93,7 @@ def _errors(policy: Policy, path: str, method: str, *, checked: bool) -> dict[st
 
 
 def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
-    """Add examples, errors and authentication to FastAPI's description when it is first read.
-
-    Describing every route takes longer than the rest of the start.
-    """
+    """Add examples, errors and authentication when the description is first read: it takes longer than the start."""
     usual = app.openapi
 
     @cache

@@ -62,10 +62,7 @@ _FORMS: dict[str, tuple[TypeAdapter[Any], str]] = {
 
 
 def read_page_file(name: str, file: Path | None) -> Any:
-    """Return the content of a file, or of the sample corpus's of that name.
-
-    Raise ConfigurationError if it cannot be read, or has another form.
-    """
+    """Return the content of a file, or of the sample's of that name; ConfigurationError if it is not of its form."""
     file, (adapter, form) = file or sample_corpus() / name, _FORMS[name]
     try:
         return adapter.validate_python(read_values(read_text(file)))

@@ -42,10 +42,7 @@ log = get_logger(__name__)
 
 
 def check_workers(settings: Settings, workers: int) -> None:
-    """Reject several processes on a store that only one process may open.
-
-    Raise ConfigurationError if the store is a folder of Chroma's.
-    """
+    """Raise ConfigurationError for several processes on a store that one alone may open: a folder of Chroma's."""
     if workers > 1 and settings.store.kind == "chroma" and settings.chroma.host is None:
         msg = (
             f"--workers {workers} needs a store that several processes can open, unlike the Chroma folder "

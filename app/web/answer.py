@@ -42,10 +42,7 @@ def render(
 
 
 def render_growing(text: str, *, questions: Sequence[str] = (), language: str = words.DEFAULT) -> tuple[str, int]:
-    """Return the HTML of what has come of an answer, and how many of its characters that shows.
-
-    Its citations are unknown yet: its markers become chips that lead nowhere.
-    """
+    """Return the HTML of what has come, its markers as chips that lead nowhere, and how many characters it shows."""
     shown = steady(text)
     label = words.text(words.languages()[language], "chip.pending")
     chips: list[Chip] = []
@@ -116,10 +113,7 @@ def _is_row(line: str) -> bool:
 
 
 def _open_bracket(text: str) -> int:
-    """Return where a bracket begins that is still open in the last paragraph, or the end of the text.
-
-    One that closes at the very end counts as open: a link's address may follow.
-    """
+    """Return where a bracket of the last paragraph is open, or may get an address behind it; else the text's end."""
     waiting: list[tuple[str, int]] = []
     for found in _BRACKET.finditer(text, max(_last_block(text), len(text) - LONGEST_MARKER, 0)):
         if found[0] in OPENING_BRACKETS:

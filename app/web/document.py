@@ -30,10 +30,7 @@ class Quote:
 def render(
     parts: Sequence[DocumentPart], kind: Kind, quote: Quote | None, *, title: str = "", language: str = DEFAULT
 ) -> tuple[str, bool]:
-    """Return the HTML of a document's parts, and whether the quoted words are marked in it.
-
-    A first heading that repeats the `title` is left out, because the title stands above the text already.
-    """
+    """Return the HTML of parts, without a first heading that is the title, and whether the quote is marked in it."""
     table = languages()[language]
     html: list[str] = []
     marked = False

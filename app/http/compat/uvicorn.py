@@ -119,10 +119,7 @@ class BoundedConnection(HttpToolsProtocol):
 
 
 def unmapped(host: str) -> str:
-    """Return the IPv4 address of `::ffff:192.0.2.7`, which is how a socket on `::` reports IPv4 clients.
-
-    So FORWARDED_ALLOW_IPS and the limits per address know them by one name.
-    """
+    """Return the IPv4 address of `::ffff:192.0.2.7`, as a socket on `::` reports it: limits know one name of it."""
     try:
         address = ip_address(host)
     except ValueError:

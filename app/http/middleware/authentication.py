@@ -28,10 +28,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,512}=*")
 
 
 async def identify(access: Access, needed: Needed, method: str, headers: Headers) -> Identity | None:
-    """Return who calls a route of this access; None where it needs nobody.
-
-    Raise RequestRefusedError if the caller is not let in.
-    """
+    """Return who calls, None where the route needs nobody; RequestRefusedError if the caller is not let in."""
     match needed:
         case "open":
             pass
@@ -73,11 +70,7 @@ async def _identify(access: Access, method: str, headers: Headers) -> Identity:
 
 
 async def caller_with(authenticator: Authenticator, token: str) -> Identity:
-    """Return the caller behind a token.
-
-    Raise RequestRefusedError if the token is malformed, unknown or expired; IdentityStoreError if the session store is
-    unavailable.
-    """
+    """Return the caller behind a token; RequestRefusedError if nobody, IdentityStoreError if it cannot be looked up."""
     if not _TOKEN.fullmatch(token):
         raise _unauthorized(MALFORMED)
     identity = await authenticator.find(token)
@@ -87,10 +80,7 @@ async def caller_with(authenticator: Authenticator, token: str) -> Identity:
 
 
 def require_same_origin(headers: Headers) -> None:
-    """Refuse requests that another page sends with this page's cookie (CSRF).
-
-    Raise RequestRefusedError if no browser says that a page of this service sends the request.
-    """
+    """Raise RequestRefusedError unless the browser says that a page of this service sends the request (CSRF)."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
     scheme, _, host = origin.partition("://")
     is_own = scheme in {"http", "https"} and bool(host) and host == headers.get("host")
@@ -100,10 +90,7 @@ def require_same_origin(headers: Headers) -> None:
 
 
 def token_of(headers: Headers, *, key: bool) -> str | None:
-    """Return the token of `Authorization: Bearer`, or of `X-API-Key` if the token is a `key`; None without either.
-
-    Raise RequestRefusedError if it is malformed.
-    """
+    """Return the token of `Authorization: Bearer`, or of `X-API-Key` for a `key`; RequestRefusedError if malformed."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if not scheme:
         token = headers.get("x-api-key", "") if key else ""

@@ -23,11 +23,7 @@ _CLOSE = {"Connection": "close"}
 
 
 async def read_body(headers: Headers, receive: Receive, max_bytes: int) -> bytes:
-    """Return the body.
-
-    Raise RequestRefusedError if it is too large, or does not arrive; ClientDisconnect if the client left before its
-    end.
-    """
+    """Return the body; RequestRefusedError if it is too large or too slow, ClientDisconnect if the client left."""
     if _declared_length(headers) > DISCARD_BYTES:
         raise _too_large(max_bytes)
     body, size, more = bytearray(), 0, True
@@ -45,10 +41,7 @@ async def read_body(headers: Headers, receive: Receive, max_bytes: int) -> bytes
 
 
 async def streamed_body(headers: Headers, receive: Receive, max_bytes: int) -> Receive:
-    """Return a channel that raises an error when the body is too large or stops arriving.
-
-    Raise RequestRefusedError if the client says that it is too large.
-    """
+    """Return a channel that raises RequestRefusedError when the body is, or is said to be, too large, or stops."""
     if _declared_length(headers) > max_bytes:
         await _refuse_streamed(receive, max_bytes)
     size, more = 0, True
@@ -108,10 +101,7 @@ def _declared_length(headers: Headers) -> int:
 
 
 def parse_json(body: bytes) -> Any:
-    """Return the JSON value of a body, checked so that every response that repeats it can be encoded.
-
-    Raise RequestRefusedError if it is not UTF-8 JSON, contains NaN or an unpaired surrogate, or is nested too deeply.
-    """
+    """Return the JSON of a body; RequestRefusedError if not UTF-8, with NaN or half a surrogate pair, or too deep."""
     try:
         value = json.loads(body.decode("utf-8-sig"))  # From bytes, json would accept UTF-16 and UTF-32 as well.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()

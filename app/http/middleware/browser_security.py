@@ -49,10 +49,7 @@ HEADERS = {
 
 
 def page_policy(page: bytes, *, framed_by: Sequence[str] = (), **more: str) -> str:
-    """Return the content security policy of an HTML page, which allows its inline scripts by their hashes.
-
-    `framed_by` are origins of pages that may show it in a frame, `more` further sources by kind: `img="data:"`.
-    """
+    """Return a page's content security policy: inline scripts by hash, who may frame it, more sources by kind."""
     hashes = [f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in _INLINE_SCRIPT.findall(page)]
     sources = more | {"script": " ".join([*hashes, more.get("script", "")])}
     policy = POLICY.replace(NO_FRAMES, f"frame-ancestors {' '.join(framed_by)}") if framed_by else POLICY

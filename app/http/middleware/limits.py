@@ -66,10 +66,7 @@ class InFlight:
 
     @contextmanager
     def request(self, *, awaited: bool = True) -> Iterator[None]:
-        """Count a request as running while the body runs, if a drain waits for it.
-
-        Raise RequestRefusedError if the service drains.
-        """
+        """Count a request that a drain waits for while the body runs; RequestRefusedError if the service drains."""
         if self.phase == "draining":
             # A client on a kept connection has to open a new one, which leads to another process.
             headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
@@ -116,10 +113,7 @@ class RateLimit:
         self.retry_storage_at = -math.inf
 
     async def check(self, caller: str, questions: int, pages: str | None) -> dict[str, str]:
-        """Count a caller's questions, or one page of these; return the headers that say what is left until when.
-
-        Raise RequestRefusedError if it is too many.
-        """
+        """Count questions, or a page of these, and return headers of what is left; RequestRefusedError if too many."""
         # A page is shown by two requests: one for its picture, one for the places of the words.
         key, count = (f"{pages} of pages, {caller}", 1) if pages else (caller, questions)
         allowed, window = await self.count(key, count)

@@ -127,10 +127,7 @@ async def query(request: Request, body: QueryBody) -> Any:
 
 
 async def asked(request: Request, body: QueryBody) -> Answer:
-    """Return the chain's answer.
-
-    Raise QuestionError if the question is empty or too long, or its filters cannot be read or name no field.
-    """
+    """Return the chain's answer; QuestionError if the question or its filters cannot be read."""
     options = {name: value for name, value in body if name != "query"}
     question = question_with(check_question(body.query, QUERY_MAX_CHARACTERS), **options)
     config = questions.run_config(request, session_id=body.session_id)

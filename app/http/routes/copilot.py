@@ -104,10 +104,7 @@ class BatchCalled(BaseModel):
 
 
 def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHARACTERS) -> type[BaseModel]:
-    """Return the input model: a question of at most `most` characters, and options with defaults.
-
-    LangServe's playground fails on optional fields, so there are none.
-    """
+    """Return the input model. No field is optional, because LangServe's playground fails on such."""
     return create_model(
         "Question",
         __base__=QuestionObject,

@@ -225,11 +225,7 @@ def read_document(request: Request, doc_id: DocId, wanted: Annotated[Wanted, Que
 
 
 def visible(library: Library, doc_id: str) -> Entry:
-    """Return a document that the caller may see.
-
-    Raises:
-        HTTPException: 404 for unknown documents and for those the caller may not see.
-    """
+    """Return a document that the caller may see; HTTPException with 404 for others, as for unknown ones."""
     entry = library.find(doc_id)
     if entry is None:
         raise HTTPException(404, UNKNOWN)

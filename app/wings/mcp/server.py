@@ -188,10 +188,7 @@ class DocumentServer(FastMCP[Any]):
         return [ReadResourceContents(content=await self._read(text_of, str(uri)), mime_type="text/markdown")]
 
     async def _read(self, function: Callable[[Library, RunnableConfig, Any], Value], wanted: Any) -> Value:
-        """Return what a function that reads the index returns, in a thread of its own.
-
-        Raise McpError if it cannot be read, or the function says so.
-        """
+        """Call a function that reads the index in a thread; McpError if it cannot be read, or the function says so."""
         config = self._config_of(self.get_context().request_context.request)
         try:
             return await asyncio.to_thread(function, self._services.index.library, config, wanted)
@@ -231,10 +228,7 @@ async def run_stdio(services: Service) -> None:
 
 
 def listed(library: Library, config: RunnableConfig, cursor: str | None) -> types.ListResourcesResult:
-    """Return a page of the documents that the caller may see; the cursor is the number of those before it.
-
-    Raise McpError if the cursor is none of ours.
-    """
+    """Return the documents that the caller may see, from the cursor's number on; McpError if it is none of ours."""
     if not _CURSOR.fullmatch(cursor or "0"):
         raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="This cursor is not known; list anew."))
     first = int(cursor or "0")
@@ -258,10 +252,7 @@ def listed(library: Library, config: RunnableConfig, cursor: str | None) -> type
 
 
 def text_of(library: Library, config: RunnableConfig, address: str) -> str:
-    """Return the text of a document, page by page where it has pages.
-
-    Raise McpError if there is no such document, or the caller may not see it.
-    """
+    """Return a document's text, page by page where it has pages; McpError if the caller sees no such document."""
     doc_id = unquote(address.removeprefix(DOCUMENTS))
     with called_by(audience_in(config)):
         chunks = library.chunks(doc_id) if address.startswith(DOCUMENTS) else []

@@ -117,10 +117,7 @@ class ResponseBody(BaseModel):
 
     @property
     def messages(self) -> list[Message]:
-        """Return the messages of the input; other items, such as reasoning and calls of tools, are left out.
-
-        Raise RequestRefusedError if there is none, or one holds more than text.
-        """
+        """Return the input's messages, without other items; RequestRefusedError if there is none, or not only text."""
         if isinstance(self.input, str):
             return [Message(role="user", content=self.input)]
         items = [item for item in self.input if item.get("type", "message") == "message"]

@@ -112,10 +112,7 @@ class FileNameError(ValueError):
 
 
 def safe_name(given: str, endings: Collection[str]) -> str:
-    """Return the name to store a file under: its last part, without unsafe or invisible characters.
-
-    Raise FileNameError if nothing is left of it, no loader reads its extension, or an ingestion would skip it.
-    """
+    """Return the last part of a name, made safe; FileNameError if nothing is left, or no ingestion would read it."""
     last = unicodedata.normalize("NFC", given).replace("\\", "/").rpartition("/")[2]
     shown = "".join(sign for sign in last if sign.isspace() or not unicodedata.category(sign).startswith("C"))
     name = _SPACES.sub(" ", _FORBIDDEN.sub("_", shown)).strip(" .")

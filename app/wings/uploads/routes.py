@@ -179,11 +179,7 @@ def _state(job: Job) -> UploadState:
 
 
 def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:
-    """Return the files under the names they are stored with.
-
-    Raises:
-        RequestRefusedError: there are none, two share a name, or one cannot be stored; nothing is added then.
-    """
+    """Return the files by safe names; RequestRefusedError if one has none, two share one, or there are none."""
     files: dict[str, IO[bytes]] = {}
     for one in form.getlist("files"):
         if not isinstance(one, UploadFile):
@@ -209,10 +205,7 @@ def _category(form: FormData) -> str:
 
 
 def _audience(form: FormData, category: str, seen: Audience) -> Audience:
-    """Return who may see the files: staff only, unless the caller makes them public.
-
-    Raise RequestRefusedError if audience and category contradict each other, or the caller may not add internal files.
-    """
+    """Return who may see the files; RequestRefusedError if the category contradicts, or the caller may not say so."""
     stated = form.get("audience") or ""
     if stated not in {"", "internal", "public"}:
         raise RequestRefusedError(400, "The audience must be `internal` or `public`")

@@ -104,11 +104,7 @@ class Uploads:
         seen: Audience = "internal",
         replace: bool = False,
     ) -> Job:
-        """Store the files under their safe names, and begin to add them.
-
-        Only documents that the caller, whose audience is `seen`, sees are replaced. Raise RequestRefusedError if they
-        cannot be stored, or may not.
-        """
+        """Store the files, and begin to add them; RequestRefusedError if they cannot be stored, or may not."""
         job = Job(
             job_id=uuid4().hex,
             folder=folder_of(category, audience),
