@@ -45,13 +45,9 @@ def _turn(value: object) -> object:
     return value
 
 
-def _check_text(turn: HistoryMessage) -> HistoryMessage:
-    if not is_text(turn["content"]):
+def _check(turns: list[HistoryMessage]) -> list[HistoryMessage]:
+    if not all(is_text(turn["content"]) for turn in turns):
         raise ValueError("content contains invalid Unicode (unpaired surrogate)")
-    return turn
-
-
-def _check_length(turns: list[HistoryMessage]) -> list[HistoryMessage]:
     if sum(len(turn["content"]) for turn in turns) > HISTORY_MAX_CHARACTERS:
         msg = f"a history holds at most {HISTORY_MAX_CHARACTERS} characters in all its turns; send the last turns only"
         raise ValueError(msg)
@@ -59,14 +55,14 @@ def _check_length(turns: list[HistoryMessage]) -> list[HistoryMessage]:
 
 
 History = Annotated[
-    list[Annotated[HistoryMessage, BeforeValidator(_turn), AfterValidator(_check_text)]],
+    list[Annotated[HistoryMessage, BeforeValidator(_turn)]],
     Field(
         default_factory=list,
         max_length=HISTORY_MAX_TURNS,
         description=f"The conversation so far, at most {HISTORY_MAX_CHARACTERS} characters in all.",
         examples=[[{"role": "user", "content": "What is GST?"}, {"role": "assistant", "content": "A tax."}]],
     ),
-    AfterValidator(_check_length),
+    AfterValidator(_check),
 ]
 
 

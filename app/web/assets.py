@@ -37,12 +37,7 @@ class Asset:
 def assets() -> Mapping[str, Asset]:
     """Return the files that browsers ask for, by their path below `/static/`: each kind of source in one."""
     script = join_modules(modules())
-    return {SCRIPT: _asset(script.encode(), ".js"), STYLE: _asset(join_styles(styles()).encode(), ".css")}
-
-
-def icon(file: Path | None) -> Asset:
-    file = file or FOLDER / "icon.svg"
-    return _asset(file.read_bytes(), file.suffix.lower())
+    return {SCRIPT: asset(script.encode(), ".js"), STYLE: asset(join_styles(styles()).encode(), ".css")}
 
 
 def modules() -> Mapping[str, str]:
@@ -54,11 +49,7 @@ def styles() -> list[str]:
     return [found.pop(name) for name in FIRST_STYLES] + list(found.values())
 
 
-def script(text: str) -> Asset:
-    return _asset(text.encode(), ".js")
-
-
-def _asset(content: bytes, ending: str) -> Asset:
+def asset(content: bytes, ending: str) -> Asset:
     etag = sha256(content).hexdigest()[:12]
     return Asset(content, MEDIA_TYPES[ending], f'"{etag}"', gzip.compress(content, mtime=0))
 

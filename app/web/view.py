@@ -39,8 +39,9 @@ class Visit:
 
 def render(visit: Visit) -> str:
     table = words.languages()[visit.language]
+    names = {code: its_words[words.NAME] for code, its_words in words.languages().items()}
     script_words = {key: text for key, text in table.items() if key in _shown_by_scripts()}
-    return _filled("page.html.jinja", visit.language, visit=visit, words=script_words, languages=words.names())
+    return _filled("page.html.jinja", visit.language, visit=visit, words=script_words, languages=names)
 
 
 def document(shown: Mapping[str, Any], language: str) -> str:
@@ -77,7 +78,8 @@ def widget() -> assets.Asset:
         code: {key.removeprefix(WIDGET): text for key, text in table.items() if key.startswith(WIDGET)}
         for code, table in words.languages().items()
     }
-    return assets.script(_environment().get_template("widget.js.jinja").render(words=labels, default=words.DEFAULT))
+    script = _environment().get_template("widget.js.jinja").render(words=labels, default=words.DEFAULT)
+    return assets.asset(script.encode(), ".js")
 
 
 @cache

@@ -19,10 +19,6 @@ def languages() -> Mapping[str, Mapping[str, str]]:
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
 
 
-def names() -> dict[str, str]:
-    return {code: words[NAME] for code, words in languages().items()}
-
-
 def text(words: Mapping[str, str], key: str, **values: object) -> str:
     """Return a text with `{name}` replaced by the values. Raise KeyError if no such text exists."""
     found = words[key]

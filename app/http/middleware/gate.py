@@ -20,9 +20,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.adapters.sessions.identity import Scope as IdentityScope
 from app.http.errors import RequestRefusedError, error_response
 from app.http.middleware.authentication import identify
-from app.http.middleware.bodies import parse_json, read_body, replayed, streamed_body
 from app.http.middleware.browser_security import HEADERS, NO_FRAMES, POLICY, check_origin
-from app.http.middleware.limits import InFlight, Places, RateLimit, caller_of
+from app.http.middleware.limits import (
+    InFlight,
+    Places,
+    RateLimit,
+    caller_of,
+    parse_json,
+    read_body,
+    replayed,
+    streamed_body,
+)
 from app.http.policy import SAFE_METHODS, Policy, policy_of
 from app.observability.metrics import Metrics
 from app.wiring.access import Access

@@ -34,7 +34,8 @@ def page_router(services: Service) -> APIRouter:
     audience = anonymous.audience if anonymous else "public"
     most_characters = settings.web.question_characters
     owner = owner_of(settings.web.page)
-    icon = assets.icon(file_in(settings.web.page, *LOGOS))
+    logo = file_in(settings.web.page, *LOGOS) or assets.FOLDER / "icon.svg"
+    icon = assets.asset(logo.read_bytes(), logo.suffix.lower())
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/", methods=READ)

@@ -114,7 +114,9 @@ async def upload(request: Request) -> Accepted:
         contextmanager_in_threadpool(uploads.receiving()),
         request.form(max_files=MOST_FILES, max_fields=MAX_FIELDS) as form,
     ):
-        files, category = _files(form, uploads.endings), _category(form)
+        files, category = _files(form, uploads.endings), str(form.get("category") or "")
+        if category not in {"", *UPLOAD_CATEGORIES}:
+            raise RequestRefusedError(400, f"The category must be one of {', '.join(UPLOAD_CATEGORIES)}, or empty")
         options: dict[str, Any] = {"audience": _audience(form, category, seen), "seen": seen}
         options["replace"] = form.get("replace") == "true"
         job = await run_in_threadpool(uploads.accept, files, category, **options)
@@ -195,13 +197,6 @@ def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:
     if not files:
         raise RequestRefusedError(400, NOT_MULTIPART)
     return list(files.items())
-
-
-def _category(form: FormData) -> str:
-    category = form.get("category") or ""
-    if category not in {"", *UPLOAD_CATEGORIES}:
-        raise RequestRefusedError(400, f"The category must be one of {', '.join(UPLOAD_CATEGORIES)}, or empty")
-    return str(category)
 
 
 def _audience(form: FormData, category: str, seen: Audience) -> Audience:

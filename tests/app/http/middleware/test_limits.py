@@ -12,9 +12,8 @@ from starlette.requests import Request
 
 from app.adapters.sessions.identity import Identity
 from app.http import middleware
-from app.http.middleware import bodies
-from app.http.middleware.bodies import DISCARD_BYTES, MAX_DEPTH
-from app.http.middleware.limits import RETRY_STORAGE_S, InFlight, RateLimit, caller_of
+from app.http.middleware import limits
+from app.http.middleware.limits import DISCARD_BYTES, MAX_DEPTH, RETRY_STORAGE_S, InFlight, RateLimit, caller_of
 from app.wiring.access import Access
 from tests.access import (
     ASKED,
@@ -67,7 +66,7 @@ def test_a_huge_body_is_refused_before_it_is_sent(url):
 @pytest.mark.parametrize("sent", ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"])
 def test_a_body_that_does_not_come_is_a_408(corpus, groq, sent):
     with (
-        patch.object(bodies, "BODY_TIMEOUT_S", 0.5),
+        patch.object(limits, "BODY_TIMEOUT_S", 0.5),
         serving(settings_over(corpus, groq.url)) as url,
         talking(url) as client,
     ):

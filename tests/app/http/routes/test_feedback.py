@@ -5,8 +5,9 @@ from uuid import uuid4
 import httpx
 import pytest
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 
-from app.http.errors import add_error_handlers
+from app.http.errors import RequestRefusedError, error_response
 from app.http.routes import feedback
 from app.settings import load_settings
 from app.wiring import Service, open_service
@@ -18,7 +19,8 @@ TRACE = str(uuid4())
 async def give(body, services: Service | None = None) -> httpx.Response:
     app = FastAPI()
     app.include_router(feedback.router)
-    add_error_handlers(app)
+    for kind in (RequestRefusedError, RequestValidationError):
+        app.add_exception_handler(kind, error_response)
     app.state.services = services or open_service(load_settings())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client:
         content = body if isinstance(body, bytes) else json.dumps(body)
