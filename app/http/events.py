@@ -1,5 +1,6 @@
 """Send server-sent events as LangServe's clients and browsers read them; an error is the last event."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -51,7 +52,7 @@ class EventStream(StreamingResponse):
         super().__init__(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 
     async def stream_response(self, send: Send) -> None:
-        lock, ended = anyio.Lock(), False
+        lock, ended = asyncio.Lock(), False  # Without anyio's turn of the event loop for each event.
 
         async def send_in_turn(message: Message) -> None:
             nonlocal ended
