@@ -12,7 +12,7 @@ from starlette.types import Scope as AsgiScope
 from app.adapters.sessions.identity import Scope
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-KILOBYTE = 1024
+KILOBYTE, MEGABYTE = 2**10, 2**20
 Access = Scope | Literal["open", "own_page", "report", "optional"]
 ErrorForm = Literal["waypoint", "marp", "openai"]
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])

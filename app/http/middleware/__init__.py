@@ -5,7 +5,8 @@ from fastapi.middleware.cors import CORSMiddleware
 from limits import parse
 
 from app.http.middleware.gate import Exchange, Gate
-from app.http.middleware.limits import MEGABYTE, InFlight, Places, RateLimit
+from app.http.middleware.limits import InFlight, Places, RateLimit
+from app.http.policy import MEGABYTE
 from app.wiring import Service
 
 # Questions of a batch; how many questions are answered at once, and how long another waits for its turn.

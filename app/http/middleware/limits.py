@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
 from app.http.errors import RequestRefusedError
+from app.http.policy import KILOBYTE, MEGABYTE
 from chains.clock import Clock, SystemClock
 from chains.logs import get_logger
 
@@ -27,9 +28,8 @@ log = get_logger(__name__)
 # How long a client may take to send a body, or a piece of a streamed one.
 BODY_TIMEOUT_S = 10
 MAX_DEPTH = 32
-MEGABYTE = 2**20
 # A client that is still sending does not read a refusal: up to this size its bytes are read and dropped.
-DISCARD_BYTES = 256 * 1024
+DISCARD_BYTES = 256 * KILOBYTE
 DISCARDED_TIMES = 4
 _CLOSE = {"Connection": "close"}
 
@@ -92,7 +92,7 @@ async def _in_time() -> AsyncIterator[None]:
 
 
 def _too_large(max_bytes: int) -> RequestRefusedError:
-    size = f"{max_bytes // 1024} kB" if max_bytes < MEGABYTE else f"{max_bytes // MEGABYTE} MB"
+    size = f"{max_bytes // KILOBYTE} kB" if max_bytes < MEGABYTE else f"{max_bytes // MEGABYTE} MB"
     msg = f"The request is larger than {size}; shorten it"
     return RequestRefusedError(413, msg, _CLOSE)
 

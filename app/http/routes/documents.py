@@ -34,7 +34,7 @@ from chains.documents.library import Entry, Kind, around, locate, parts_of
 from chains.errors import VectorStoreError
 
 if TYPE_CHECKING:
-    from app.adapters.documents.pages import IndexedPage
+    from app.adapters.documents.pages import IndexedPage, PdfPages
 
 MOST_LISTED = 500
 OLD = timedelta(days=365)
@@ -273,8 +273,7 @@ async def page_picture(
     request: Request, doc_id: DocId, page: PageNumber, width: Annotated[int, Query(ge=100, le=2400)] = 900
 ) -> Response:
     """Return a page as a picture, `width` pixels wide; a very tall page is narrower."""
-    library, indexed = await run_in_threadpool(_page, request, doc_id, page)
-    picture = await _drawn(library, lambda: library.pages.picture(indexed, width))
+    picture = await _drawn(request, doc_id, page, lambda pages, indexed: pages.picture(indexed, width))
     return Response(picture, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
 
 
@@ -282,23 +281,18 @@ async def page_picture(
 @Policy(pages="words")
 async def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Quoted = "") -> PageOfDocument:
     """Return the size of a page, and the boxes of the quoted words."""
-    library, indexed = await run_in_threadpool(_page, request, doc_id, page)
-    found = await _drawn(library, lambda: library.pages.words(indexed, quote))
+    found = await _drawn(request, doc_id, page, lambda pages, indexed: pages.words(indexed, quote))
     return PageOfDocument(page=page, **found)
 
 
-def _page(request: Request, doc_id: str, number: int) -> "tuple[Library, IndexedPage]":
+async def _drawn(
+    request: Request, doc_id: str, number: int, draw: "Callable[[PdfPages, IndexedPage], Awaitable[Found | None]]"
+) -> Found:
     library: Library = request.app.state.services.index.library
-    entry = visible(library, doc_id)
-    indexed = library.page(doc_id, number) if entry.kind == "pdf" else None
-    if indexed is None:
-        raise HTTPException(404, NO_PAGE)
-    return library, indexed
-
-
-async def _drawn(library: Library, draw: Callable[[], Awaitable[Found | None]]) -> Found:
+    is_pdf = (await run_in_threadpool(visible, library, doc_id)).kind == "pdf"
+    indexed = await run_in_threadpool(library.page, doc_id, number) if is_pdf else None
     try:
-        found = await draw()
+        found = await draw(library.pages, indexed) if indexed else None
     except PagesBusyError:
         retry_after_s = math.ceil(PAGE_TIMEOUT_S)
         raise RequestRefusedError(503, BUSY, {"Retry-After": str(retry_after_s)}) from None

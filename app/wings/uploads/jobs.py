@@ -98,7 +98,6 @@ class Jobs:
 
 
 UNSORTED = "uploaded"  # The folder, and so the category, of files without a category.
-MEGABYTE = 2**20
 FORGOTTEN_S = 3600
 MAX_BYTES = 180  # Length of a name without its extension; most file systems allow 255.
 _FORBIDDEN = re.compile(r'[<>:"|?*]')

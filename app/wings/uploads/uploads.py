@@ -15,8 +15,9 @@ from typing import IO
 from uuid import uuid4
 
 from app.http.errors import RequestRefusedError
+from app.http.policy import MEGABYTE
 from app.settings import Settings
-from app.wings.uploads.jobs import MEGABYTE, Job, Jobs, Places, folder_of
+from app.wings.uploads.jobs import Job, Jobs, Places, folder_of
 from app.wiring.index import Ingestion
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import ledger_of, parser
