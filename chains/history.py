@@ -64,10 +64,7 @@ class HistoryWindow:
     tokens: TokenCounter = field(default_factory=FourCharacters)
 
     def turns(self, history: Sequence[Any] | None) -> list[Turn]:
-        """Return the turns, oldest first, as `turns_of` reads them; they begin with a user's.
-
-        Older answers have lost their markers.
-        """
+        """Return the turns, oldest first, as `turns_of` reads them, from a user's on; answers without their markers."""
         kept: list[Turn] = []
         left = self.max_tokens
         for role, text in reversed(turns_of(history)):

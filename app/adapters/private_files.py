@@ -18,20 +18,13 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(file: Path) -> None:
-    """Make an empty file where there is none; one that is there already stays as it is.
-
-    Raise OSError if it cannot be made.
-    """
+    """Make an empty file where there is none; one that is there stays as it is. OSError if it cannot be made."""
     if not file.exists():
         file.touch(mode=FILE_MODE, exist_ok=True)
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write the file beside, flush it to the disk, and put it in the place of the old one.
-
-    Raises:
-        OSError: it cannot be written; the old file is as it was.
-    """
+    """Write the file beside, flush it, and put it in the place of the old one, which stays where OSError is raised."""
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
