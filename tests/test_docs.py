@@ -15,11 +15,12 @@ import pytest
 from cogapp import Cog
 
 from app.cli import COMMANDS
-from app.http.routes.answers import QueryAnswer, QueryClosest
+from app.http.routes.answers import QueryAnswer, camel_model
 from app.settings.reading import GONE
 from app.settings.settings import groups
 from benchmarks.figures import read_figures
 from benchmarks.first_answer import without_times
+from chains.state import ClosestPassage
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -167,7 +168,7 @@ def sources() -> list[str]:
     return [path.read_text(encoding="utf-8") for path in files]
 
 
-@pytest.mark.parametrize("model", [QueryAnswer, QueryClosest])
+@pytest.mark.parametrize("model", [QueryAnswer, camel_model(ClosestPassage)])
 def test_the_page_on_http_lists_the_fields_of_an_answer(model):
     page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     lists = [set(re.split(r",\s*", found)) for found in re.findall(r"`\{(\w[\w, ]*)\}`", page)]

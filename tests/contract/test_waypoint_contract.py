@@ -8,7 +8,7 @@ import pytest
 import chains
 import prompts
 from app.http.openapi import ANSWER as WHOLE
-from app.http.routes.answers import QueryAnswer, QueryCitation, QueryMetadata, query_answer
+from app.http.routes.answers import QueryAnswer, camel_model, query_answer
 from app.http.server import create_app
 from chains.state import Citation, Confidence, Metadata
 from tests.fakes import Reply, groq_server
@@ -60,8 +60,8 @@ def test_a_query_is_answered_in_the_words_of_the_contract(client):
 
 
 def test_the_answer_leaves_out_no_field_of_the_chains_own():
-    assert set(QueryCitation.model_fields) == set(Citation.__annotations__)
-    assert set(QueryMetadata.model_fields) == set(Metadata.__annotations__)
+    assert set(camel_model(Citation).model_fields) == set(Citation.__annotations__)
+    assert set(camel_model(Metadata).model_fields) == set(Metadata.__annotations__)
     assert set(QueryAnswer.model_fields) == set(WHOLE) - {"question", "documents"}
 
 

@@ -1,7 +1,7 @@
 """The contracts of Waypoint and MARP: POST /api/query, /chat and /search, GET /health, DELETE /api/sessions/{id}."""
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, Literal, NotRequired, TypeVar, Union, get_args, get_origin
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
-from typing_extensions import get_type_hints
+from typing_extensions import get_type_hints, is_typeddict
 
 from app.edge import matched, numbered_places, word_of_three
 from app.http import questions
@@ -23,17 +23,7 @@ from chains.documents.source_urls import source_urls
 from chains.logs import masked
 from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question, question_with
 from chains.retrieval.filters import QuestionFilters
-from chains.state import (
-    Answer,
-    Citation,
-    ClosestPassage,
-    Confidence,
-    Metadata,
-    Moderation,
-    RelatedDocument,
-    SafetyReport,
-    Source,
-)
+from chains.state import Answer, Confidence, Metadata
 
 _Value = TypeVar("_Value")
 _CamelKeys = Annotated[
@@ -50,50 +40,43 @@ class _Camel(BaseModel):
     )
 
 
-_MODELS: dict[Any, Any] = {}
+# Fields that differ from the record's; None leaves one out.
+_OWN: dict[Any, dict[str, Any]] = {
+    Answer: {"question": None, "documents": None},
+    Confidence: {
+        "level": (Annotated[Literal["High", "Medium", "Low"], BeforeValidator(word_of_three)], ...),
+        "factors": (_CamelKeys[float], ...),
+    },
+    Metadata: {"usage": (_CamelKeys[int] | None, ...)},
+}
 
 
-def _model(name: str, record: Any, **replaced: Any) -> Any:
-    """Return a record of the chain's state as a model with names in camelCase.
-
-    Make the models of nested records first. `replaced` gives fields of their own to some names; None leaves one out.
-    """
-    fields: dict[str, Any] = {}
-    for field, hint in get_type_hints(record, include_extras=True).items():
-        origin: Any = get_origin(hint)
-        is_optional = origin is NotRequired
-        type_ = _with_models(get_args(hint)[0] if is_optional else hint)
-        fields[field] = replaced.get(field, (type_ | None, None) if is_optional else (type_, ...))
-    given: Any = {field: value for field, value in fields.items() if value is not None}
-    _MODELS[record] = create_model(name, __base__=_Camel, __doc__=record.__doc__.partition("\n")[0], **given)
-    return _MODELS[record]
+@cache
+def camel_model(record: Any) -> Any:
+    """Return a record of the chain's state, and the records in it, as a model with names in camelCase."""
+    fields = dict(_OWN.get(record, {}))
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        if name not in fields:
+            origin: Any = get_origin(hint)
+            is_optional = origin is NotRequired
+            type_ = _with_models(get_args(hint)[0] if is_optional else hint)
+            fields[name] = (type_ | None, None) if is_optional else (type_, ...)
+    given: Any = {name: fields[name] for name in record.__annotations__ if fields[name] is not None}
+    return create_model(f"Query{record.__name__}", __base__=_Camel, __doc__=record.__doc__.partition("\n")[0], **given)
 
 
 def _with_models(hint: Any) -> Any:
-    """Return an annotation with the models in place of their records."""
+    """Return an annotation with models in the place of records."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is None or origin is Literal:
-        return _MODELS.get(hint, hint)
+        return camel_model(hint) if is_typeddict(hint) else hint
     if origin is Annotated:
         return Annotated[(_with_models(args[0]), *hint.__metadata__)]
     inner = tuple(map(_with_models, args))
     return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
 
 
-QueryCitation = _model("QueryCitation", Citation)
-QuerySource = _model("QuerySource", Source)
-QueryRelatedDocument = _model("QueryRelatedDocument", RelatedDocument)
-QueryClosest = _model("QueryClosest", ClosestPassage)
-QueryConfidence = _model(
-    "QueryConfidence",
-    Confidence,
-    level=(Annotated[Literal["High", "Medium", "Low"], BeforeValidator(word_of_three)], ...),
-    factors=(_CamelKeys[float], ...),
-)
-QueryModeration = _model("QueryModeration", Moderation)
-QuerySafety = _model("QuerySafety", SafetyReport)
-QueryMetadata = _model("QueryMetadata", Metadata, usage=(_CamelKeys[int] | None, ...))
-QueryAnswer = _model("QueryAnswer", Answer, question=None, documents=None)
+QueryAnswer = camel_model(Answer)
 
 
 def query_answer(answer: Answer) -> Any:
