@@ -202,11 +202,13 @@ class Comparison:
         numbers = frozenset[str]().union(*(figure.keys for figure in figures))
         if not numbers:
             return False
-        nearest = zip(self.content, self.strengths.max(axis=0, initial=0), strict=True)  # A rule has no words.
-        repeated = [(word, near) for word, near in nearest if word.key in asked.repeatable and word.weight >= CONTENT]
-        lacking = {word.key for word, near in repeated if near < NEAR and word.key not in self.evidence.heading}
-        if len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown:
-            return True
+        repeated = {word.key for word in self.content if word.key in asked.repeatable and word.weight >= CONTENT}
+        lacking = repeated - self.evidence.occurrences.keys() - self.evidence.heading
+        if len(lacking) >= FEWEST_FOREIGN:
+            nearest = zip(self.content, self.strengths.max(axis=0, initial=0), strict=True)  # A rule has no words.
+            lacking -= {word.key for word, near in nearest if near >= NEAR}
+            if len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown:
+                return True
         measured = [figure.quantity for figure in figures if figure.quantity and not figure.quantity.label]
         for limit in (one for one in measured if one.bound in {"most", "least"}):
             given = [(one, home) for home in statements for one in home.quantities if limit.equals(one)]
