@@ -75,20 +75,6 @@ def house() -> str:
     return f"{told('house')}\n\n{house_table(read_figures()['house']['values'])}"
 
 
-def lint() -> str:
-    """Return how many planted contradictions `waypoint lint` found, with the date and the commit."""
-    values = read_figures()["lint"]["values"]
-    rows = table(("contradiction", "in", "planted", "found"), values["rows"])
-    found = (
-        f"{values['found']} of {values['planted']} contradictions are found (recall {values['recall']:.2f}), "
-        f"{values['unseen_found']} of {values['unseen']} among the last ones. Of {values['near']} near-misses "
-        f"{values['flagged']} are flagged, and the corpora as they are raise {sum(values['untouched'].values())} "
-        f"alarms (precision {values['precision']:.2f}). A core reads "
-        f"{values['documents_a_minute']:,.0f} documents a minute."
-    )
-    return "\n\n".join([told("lint"), rows, found])
-
-
 def page() -> str:
     """Return what the first view of the page weighs and takes, with the date and the commit."""
     values = read_figures()["page"]["values"]

@@ -23,8 +23,7 @@ from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
 from app.wiring.models import retriever_of
 from benchmarks.fits.corpora import KEPT, SHARED, QuestionSet, cases_of, question_sets
-from benchmarks.models.server import model_server
-from benchmarks.models.weights import MODELS
+from benchmarks.models.weights import MODELS, model_server
 from benchmarks.tables import table
 from chains.retrieval import retrieve
 from chains.state import Passage, Question, Searching

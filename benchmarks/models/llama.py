@@ -1,6 +1,6 @@
 """Serve a GGUF file on loopback until standard input ends: `python llama.py FILE NAME TOKENS THREADS`.
 
-Prints its address once the model is loaded. `benchmarks.models.server` runs it, with the server's own folder on the
+Prints its address once the model is loaded. `benchmarks.models.weights` runs it, with the server's own folder on the
 path. Standard input ends with the process that started this one, however that happens.
 """
 

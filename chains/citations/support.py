@@ -23,7 +23,7 @@ from chains.text.letters import letters
 from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
 
-# `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
+# `tests/evals/test_model_answers.py` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6
 """From this support on, a passage says what a sentence says."""
 

@@ -8,8 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from benchmarks.models import weights
-from benchmarks.models.server import model_server
-from benchmarks.models.weights import LARGE, MODELS, SMALL, Weights, WeightsError, fetch, main
+from benchmarks.models.weights import LARGE, MODELS, SMALL, Weights, WeightsError, fetch, main, model_server
 
 PARTS = 11  # So many that the order of names is another than that of numbers.
 WHOLE = b"".join(f"part {number};".encode() for number in range(1, PARTS + 1))

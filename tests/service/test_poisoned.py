@@ -6,9 +6,9 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
-from benchmarks.models.poisoned import SIGNS, Obeying, seen_of, write_poisoned
 from chains.output import merge
 from tests.fakes import WordEmbeddings
+from tests.service.poisoned import SIGNS, Obeying, seen_of, write_poisoned
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,7 @@ import prompts
 from app.http.server import create_app
 from app.wiring import Service
 from app.wiring.llm import close, first_model
-from benchmarks.models.server import ModelServer, model_server
-from benchmarks.models.weights import SMALL
+from benchmarks.models.weights import SMALL, ModelServer, model_server
 from benchmarks.processes import PATIENCE_S
 from chains.output import merge
 from chains.state import Answer, Outcome

@@ -1,1 +1,0 @@
-"""Plant contradictions in copies of two corpora, and count which of them `waypoint lint` finds."""
