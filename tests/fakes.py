@@ -8,13 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
 from tests.completions import completion, events
-from tests.loopback import listening
+from tests.loopback import JSON, Handler, listening
 
 MODEL = "llama-3.1-8b-instant"
 
@@ -54,10 +53,10 @@ def fake_groq(fake: FakeGroq | None = None) -> Iterator[FakeGroq]:
     """Run the server, or one that answers otherwise, while the body runs."""
     answering = fake or FakeGroq()
 
-    class Handler(_Handler):
+    class Groq(_Handler):
         groq = answering
 
-    with listening(Handler) as answering.url:
+    with listening(Groq) as answering.url:
         yield answering
 
 
@@ -67,7 +66,7 @@ def groq_server() -> Iterator[FakeGroq]:
         yield server
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     groq: FakeGroq
     protocol_version = "HTTP/1.1"
 
@@ -80,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer()
 
     def _answer(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.body())
         self.groq.requests.append(body)
         self.groq.headers.append({name.lower(): value for name, value in self.headers.items()})
         self.groq.authorizations.append(self.headers.get("Authorization"))
@@ -97,16 +96,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(200, completion(body, reply.text, **_kind(reply)), reply.headers)
 
     def _json(self, status: int, value: dict[str, Any], headers: dict[str, str]) -> None:
-        payload = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.send_header("Connection", "close")  # So that no test leaves a socket open behind it.
-        for name, content in headers.items():
-            self.send_header(name, content)
-        self.end_headers()
+        closing = {"Connection": "close"}  # So that no test leaves a socket open behind it.
+        self.reply(json.dumps(value), status=status, headers=JSON | closing | headers)
         self.close_connection = True
-        self.wfile.write(payload)
 
     def _events(self, body: dict[str, Any], reply: Reply) -> None:
         self.send_response(200)
@@ -126,9 +118,6 @@ class _Handler(BaseHTTPRequestHandler):
         with suppress(ConnectionError):
             super().finish()
         self.rfile.close()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
 
 
 def _kind(reply: Reply) -> dict[str, Any]:

@@ -5,13 +5,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.langsmith_datasets import Datasets, parts
-from tests.loopback import listening
+from tests.loopback import Handler, listening
 from tests.waiting import PATIENCE_S
 
 
@@ -75,9 +74,9 @@ def backend() -> Iterator[Backend]:
     stub = Backend()
     closing = threading.Event()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Told(Handler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            body = self.body()
             stub.keys.add(self.headers.get("x-api-key"))
             if stub.hangs:
                 stub.take("hung", "", body)
@@ -87,7 +86,7 @@ def backend() -> Iterator[Backend]:
             self._reply(body)
 
         def do_PATCH(self) -> None:
-            self._reply(self.rfile.read(int(self.headers["Content-Length"])))
+            self._reply(self.body())
 
         def do_GET(self) -> None:
             stub.keys.add(self.headers.get("x-api-key"))
@@ -96,16 +95,9 @@ def backend() -> Iterator[Backend]:
         def _reply(self, body: bytes) -> None:
             kind = self.headers.get("Content-Type", "")
             found = stub.store.reply(self.command, self.path, kind, body) if stub.status == 200 else None
-            content = json.dumps({} if found is None else found).encode()
-            self.send_response(stub.status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.reply(json.dumps({} if found is None else found), status=stub.status, headers={})
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    with listening(Handler) as stub.url:
+    with listening(Told) as stub.url:
         try:
             yield stub
         finally:

@@ -4,9 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 
-from tests.loopback import listening
+from tests.loopback import Handler, listening
 
 
 @dataclass
@@ -28,7 +27,7 @@ class Website:
         return asked
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     website: Website
 
     def do_GET(self) -> None:
@@ -47,14 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reply(self, status: int, headers: dict[str, str], content: bytes = b"") -> None:
         self.website.asked.append((self.path, status))  # Before the reply, which the test may wait for.
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *arguments: object) -> None:
-        pass
+        self.reply(content, status=status, headers=headers)
 
 
 @contextmanager
@@ -62,8 +54,8 @@ def website() -> Iterator[Website]:
     """Run a web site."""
     site = Website()
 
-    class Handler(_Handler):
+    class Pages(_Handler):
         website = site
 
-    with listening(Handler) as site.url:
+    with listening(Pages) as site.url:
         yield site

@@ -26,6 +26,23 @@ class Shelf(BaseRetriever):
         return self.documents
 
 
+class Noting(GenericFakeChatModel):
+    """A model that says what it is told, and keeps the messages that it was asked with."""
+
+    asked: list[Any] = []
+
+    def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        self.asked.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+def noting(*replies: str | AIMessage) -> Noting:
+    return Noting(messages=iter(replies), asked=[])
+
+
 def writing(answer: str = ANSWER, times: int = 9) -> BaseChatModel:
     """Return a model that writes the answer word by word."""
     return GenericFakeChatModel(messages=iter([AIMessage(answer)] * times))

@@ -282,13 +282,6 @@ async def test_functions_of_ones_own_leave_the_event_loop_free():
         assert (await asking)["outcome"] == "answered"
 
 
-async def test_a_stage_that_awaits_will_do():
-    async def rate(state: Any) -> str:
-        return f"{len(state['answer'])} characters"
-
-    assert (await gst_chain(stages={"confidence": stage("rating", rated=rate)}).ainvoke(QUESTION))["rated"]
-
-
 def test_a_stage_behind_one_that_there_is_not_is_refused():
     with pytest.raises(ConfigurationError, match="Unknown stage 'retrival'; choose one of reform"):
         gst_chain(stages={"retrival": stage("counting", found=count)})
@@ -306,14 +299,6 @@ async def asearch(_: str) -> list[Document]:
 @every_way
 async def test_any_runnable_or_function_from_a_question_to_documents_is_a_retriever(retriever, way):
     assert (await called(gst_chain(retriever=retriever), way))["citations"][0]["doc_id"] == "gst"
-
-
-@pytest.mark.parametrize("metadata", [{}, {"score": None}])
-def test_documents_without_a_score_are_taken(metadata):
-    document = Document("The rate of GST is 9%.", metadata={"title": "GST Guide", "section": "Rate", **metadata})
-    answer = gst_chain(retriever=lambda _: [document]).invoke(QUESTION)
-
-    assert (answer["outcome"], answer["documents"][0]["score"]) == ("answered", None)
 
 
 # As `rlm/rag-prompt` of LangChain's hub is written: one message, with both variables in it.

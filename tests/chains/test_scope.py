@@ -6,7 +6,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
 
 import chains
 from app.adapters.embeddings.onnx import OnnxEmbeddings
@@ -15,6 +15,8 @@ from benchmarks.scope import leave_one_out
 from chains.errors import ConfigurationError, QuestionError
 from chains.scope import Intent, ScopeFile, ScopeGate, load_scope
 from chains.state import Answer
+from tests.chains.gst import gst_chain, lasting, writing
+from tests.chains.test_composition import called, every_way
 from tests.fakes import WordEmbeddings
 from tests.streams import merged
 
@@ -56,26 +58,12 @@ NOT_ANSWERABLE = [
 ]
 
 
-class Untouched(BaseRetriever):
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        raise AssertionError
-
-
-class Silent(GenericFakeChatModel):
-    def _generate(self, *args: Any, **kwargs: Any) -> Any:
-        raise AssertionError
-
-
 RATE = Document("The rate of GST is 9 %.", metadata={"title": "GST Guide", "doc_id": "gst", "score": 0.8})
 
 
 def declining() -> Any:
-    model = Silent(messages=iter([]))
-    return chains.build_chain(retriever=Untouched(), model=model, scope=ScopeGate(SMALL, WordEmbeddings()))
-
-
-def lasting(answer: Any) -> dict[str, Any]:
-    return {name: value for name, value in answer.items() if name != "metadata"}
+    searched: Any = RunnableLambda(lambda _: pytest.fail("it was searched for"))
+    return gst_chain(retriever=searched, model=writing(times=0), scope=ScopeGate(SMALL, WordEmbeddings()))
 
 
 @pytest.fixture(scope="module")
@@ -94,16 +82,9 @@ def test_a_declined_question_gets_the_redirect_without_retriever_and_model():
     assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
 
 
-async def test_a_declined_question_is_answered_the_same_every_way():
-    chain = declining()
-    expected = lasting(chain.invoke(DECLINED))
-
-    assert lasting(await chain.ainvoke(DECLINED)) == expected
-    assert lasting(merged(list(chain.stream(DECLINED)))) == expected
-    assert lasting(merged([part async for part in chain.astream(DECLINED)])) == expected
-    assert [lasting(answer) for answer in chain.batch([DECLINED, DECLINED])] == [expected] * 2
-    events = [event async for event in chain.astream_events(DECLINED, version="v2")]
-    assert lasting(events[-1]["data"]["output"]) == expected
+@every_way
+async def test_a_declined_question_is_answered_the_same_every_way(way):
+    assert lasting(await called(declining(), way, question=DECLINED)) == lasting(declining().invoke(DECLINED))
 
 
 async def test_the_gate_is_a_step_named_scope_before_retrieval():

@@ -15,7 +15,7 @@ from chains.metadata import PARTS
 from chains.retrieval import ChunkRetriever, Filters, retrieve
 from chains.scope import ScopeGate, parse_scope
 from chains.state import Cited, Confidence
-from tests.chains.gst import gst_chain
+from tests.chains.gst import gst_chain, noting
 from tests.fakes import WordEmbeddings
 from tests.streams import asked
 
@@ -97,20 +97,15 @@ def test_one_question_is_searched_for_as_before():
 
 
 async def test_the_model_gets_the_message_and_its_questions_numbered():
-    filled: list[Any] = []
+    model = noting("1. It is 9 % [1].")
+    chain(model=model).invoke(MESSAGE)
 
-    class Asked(GenericFakeChatModel):
-        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            filled.append(messages[-1])
-            return super()._generate(messages, *args, **kwargs)
-
-    chain(model=Asked(messages=iter([AIMessage("1. It is 9 % [1].")]))).invoke(MESSAGE)
-
-    words = filled[0].text
+    filled = model.asked[0][-1]
+    words = filled.text
     assert words.startswith(MESSAGE["question"])
     assert "Answer these 2 questions and no others:\n1. What is the GST rate?\n2. How long is a quote valid?\n" in words
     assert prompts.load("reminder") not in words
-    assert [part["places"] for part in filled[0].additional_kwargs[PARTS]] == [[0, 2], [1, 2, 0]]
+    assert [part["places"] for part in filled.additional_kwargs[PARTS]] == [[0, 2], [1, 2, 0]]
 
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])

@@ -6,7 +6,6 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 
 from chains.pipeline import build_chain
@@ -21,17 +20,13 @@ CASES: dict[str, Any] = {row["id"]: row for row in rows("chain")}
 pytestmark = NEEDS_CASES
 
 
-class Shelf(BaseRetriever):
-    """Passages with the scores that were recorded."""
-
-    hits: list[dict[str, Any]]
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [Document(hit["text"], metadata=hit["metadata"]) for hit in self.hits]
+def shelf(hits: list[dict[str, Any]]) -> Any:
+    """Find the passages with the scores that were recorded."""
+    return lambda _: [Document(hit["text"], metadata=hit["metadata"]) for hit in hits]
 
 
 def answered(hits: list[dict[str, Any]], model: Any, question: str = "What is the refund policy?") -> Any:
-    return build_chain(retriever=Shelf(hits=hits), model=model).invoke({"question": question})
+    return build_chain(retriever=shelf(hits), model=model).invoke({"question": question})
 
 
 def happy_path() -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -84,7 +79,7 @@ def test_without_passages_the_model_is_not_asked_and_the_confidence_is_nothing()
 def test_a_stream_has_more_than_one_piece():
     hits, case = happy_path()
     model = FakeListChatModel(responses=[case["input"]["llm_answer"]])
-    pieces = list(build_chain(retriever=Shelf(hits=hits), model=model).stream({"question": "What is it?"}))
+    pieces = list(build_chain(retriever=shelf(hits), model=model).stream({"question": "What is it?"}))
     assert len(pieces) > CASES["lcel-232"]["expected"]["chunks_gt"]
 
 
@@ -99,5 +94,5 @@ def test_passages_below_the_threshold_are_left_out():
     case = CASES["lcel-234"]
     hits = [{"text": f"Passage {score}.", "metadata": {"score": score}} for score in case["peer_output"]["scores"]]
     asked = {"question": case["input"]["question"], "threshold": case["input"]["scoreThreshold"]}
-    found = retrieve(Shelf(hits=hits)).invoke(cast("Searching", asked))
+    found = retrieve(shelf(hits)).invoke(cast("Searching", asked))
     assert [passage["score"] for passage in found] == case["expected"]["scores"]

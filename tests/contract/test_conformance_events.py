@@ -8,7 +8,6 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.retrievers import BaseRetriever
 
 from app.ports import Message
 from app.wings.events.outbox import ROUTING_KEYS, Events
@@ -30,22 +29,15 @@ def cases() -> dict[str, Any]:
 pytestmark = NEEDS_CASES
 
 
-class Shelf(BaseRetriever):
-    chunks: int
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [
-            Document(f"X and Y {n}", metadata={"title": f"Doc {n}", "page": n, "score": 0.9})
-            for n in range(1, self.chunks + 1)
-        ]
-
-
 def published(*, user: str | None = "u1", chunks: int = 2) -> list[Message]:
     """Return what is published for the question of the cases."""
     messages: list[Message] = []
     reply = AIMessage("X [1]. Y [2].", response_metadata={"model_name": MODEL})
+    found = [
+        Document(f"X and Y {n}", metadata={"title": f"Doc {n}", "page": n, "score": 0.9}) for n in range(1, chunks + 1)
+    ]
     chain = build_chain(
-        retriever=Shelf(chunks=chunks),
+        retriever=lambda _: found,
         model=GenericFakeChatModel(messages=iter([reply])),
         citations=CiteSources(style="numbered", markers_suffice=True),
     )

@@ -7,7 +7,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import BaseMessage
 
 from chains.reformulation import Condense, Reformulate
-from tests.chains.gst import gst_chain, writing
+from tests.chains.gst import ANSWER, gst_chain, noting
 from tests.contract.recorded import recorded
 from tests.prompted import asked as without_reminder
 
@@ -25,19 +25,11 @@ class Scripted(FakeListChatModel):
 
 def asked(query: str, reply: str, error: str | None = None) -> tuple[Any, list[BaseMessage]]:
     """Return the answer to a question that is always reformulated, and the prompt of the answer."""
-    prompts: list[list[BaseMessage]] = []
-
-    class Seen(type(writing())):  # type: ignore[misc]
-        def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
-            prompts.append(messages)
-            return super()._generate(messages, *args, **kwargs)
-
     condense = Condense(Scripted(responses=[reply], error=error))
-    model = Seen(messages=writing().messages)  # type: ignore[attr-defined]
-    answer = gst_chain(model=model, reformulation=Reformulate(condense=condense, always=True)).invoke(
-        {"question": query}
-    )
-    return answer, prompts[0]
+    model = noting(ANSWER)
+    reformulation = Reformulate(condense=condense, always=True)
+    answer = gst_chain(model=model, reformulation=reformulation).invoke({"question": query})
+    return answer, model.asked[0]
 
 
 @pytest.mark.parametrize("case", recorded("reformulation"))

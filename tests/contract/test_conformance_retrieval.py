@@ -6,7 +6,6 @@ from typing import cast
 import numpy as np
 import pytest
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 
 from app.ledger import open_database
 from app.ledger.passages import Passages
@@ -52,11 +51,8 @@ def chunk_trim(case, tmp_path, groq):
 
 
 def identical_texts(case, tmp_path, groq):
-    class Shelf(BaseRetriever):
-        def _get_relevant_documents(self, query, *, run_manager):
-            return [Document(text, metadata={"score": score}) for text, score in case["input"]["hits"]]
-
-    found = retrieve(Shelf()).invoke({"question": "?"})
+    hits = [Document(text, metadata={"score": score}) for text, score in case["input"]["hits"]]
+    found = retrieve(lambda _: hits).invoke({"question": "?"})
     assert [[passage["content"], passage["score"]] for passage in found] == case["expected"]
 
 

@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from chains.caching.answers import BRIEF_TTL_S
 from chains.errors import ConfigurationError, LLMTimeoutError, QuestionError
-from chains.output import merge, split
+from chains.output import merge
 from tests.chains.caching.chain import TTL_S, Desk, answer
 from tests.chains.test_composition import called
 
@@ -44,11 +44,6 @@ async def test_a_kept_answer_streams_in_the_order_of_the_chain_and_in_pieces():
         *("question", "documents", "answer", "outcome", "citations", "sources", "related_docs", "closest"),
         *("unsupported", "draft", "confidence", "metadata"),
     ]
-
-
-@pytest.mark.parametrize("text", ["", "  ", "word", " lead", "trail \n\n"])
-def test_pieces_join_to_the_whole(text):
-    assert merge(split(answer(text=text))) == answer(text=text)
 
 
 def test_a_withdrawn_text_is_not_shown_again():

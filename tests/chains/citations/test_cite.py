@@ -7,7 +7,7 @@ from chains import build_chain, citation_metadata
 from chains.citations import CiteSources, format_citations_markdown
 from chains.citations.numbering import TitledMarkers
 from chains.citations.verification import is_decline
-from tests.chains.citations.desk import GST, SHOWN, passage, read
+from tests.chains.citations.desk import SHOWN, passage, read
 from tests.streams import merged
 
 
@@ -28,18 +28,6 @@ def test_the_markdown_list_links_external_and_names_internal_documents():
     assert format_citations_markdown(reading["citations"]) == (
         "1. [GST Guide > Import GST](https://example.org/a,b)\n2. Certificates of Origin > Form D *(Internal Document)*"
     )
-
-
-def test_support_and_quote_come_from_the_words_of_the_chunk():
-    [right, wrong] = read(
-        "Import GST in Singapore is 9 % of the CIF value [GST Guide > Import GST]. "
-        "Elephants may be kept as pets on ships [Certificates of Origin > Form D].",
-        attribution=False,
-    )["citations"]
-    assert right["support"] > 0.9
-    assert right["quote"] in GST
-    assert "9 % of the CIF value" in right["quote"]
-    assert wrong["support"] < 0.2
 
 
 def test_the_chunk_that_carries_the_sentence_is_chosen_among_those_of_the_document():
@@ -154,12 +142,6 @@ def test_markers_are_written_as_far_as_the_least_number_of_citations_asks_and_co
         (1, "gst_guide", True),
         (2, "certificates_of_origin", False),
     ]
-
-
-def test_a_numbered_answer_that_nothing_carries_is_replaced_by_the_fallback():
-    reading = read("Elephants may be kept as pets on ships of any flag.", style="numbered")
-    assert reading["outcome"] == "ungrounded"
-    assert reading["citations"] == []
 
 
 def test_a_decline_ends_where_it_is_said_and_loses_its_markers():

@@ -110,10 +110,6 @@ async def test_a_decline_carries_the_closest_passages(way):
     ]
 
 
-def test_an_answer_needs_none():
-    assert gst_chain().invoke(QUESTION)["closest"] == []
-
-
 def test_what_is_withheld_from_the_reader_carries_none():
     leak = AIMessage("Secret.", response_metadata={WITHHELD: "leak"})
     answer = gst_chain(model=GenericFakeChatModel(messages=iter([leak]))).invoke(QUESTION)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from pydantic import SecretStr
 from tests.chains.generation.test_native_citations import FEES, QUESTION, chain
 from tests.chains.gst import DOCUMENT
 from tests.chains.test_composition import called, every_way
-from tests.loopback import listening
+from tests.loopback import Handler, listening
 
 cohere = pytest.importorskip("langchain_cohere", reason="langchain-cohere is not installed")
 
@@ -19,13 +18,13 @@ TEXT = "The fee for a permit is 2.88 dollars. The rate of GST is 9%. An elephant
 SPANS = [("permit", "[2]"), ("2.88 dollars", "[2]"), ("9%", "[1]"), ("An elephant", "[2]"), ("fly", "[7]")]
 
 
-class Chat(BaseHTTPRequestHandler):
+class Chat(Handler):
     """Answers POST /v2/chat with the text and its citations, and keeps what it was sent."""
 
     requests: list[Any] = []
 
     def do_POST(self) -> None:
-        self.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.requests.append(json.loads(self.body()))
         citations = [
             {
                 "start": TEXT.index(span),
@@ -39,15 +38,7 @@ class Chat(BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": [{"type": "text", "text": TEXT}], "citations": citations}
         tokens = {"input_tokens": 9, "output_tokens": 5}
         usage = {"billed_units": tokens, "tokens": tokens}
-        reply = json.dumps({"id": "1", "finish_reason": "COMPLETE", "message": message, "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, *args: Any) -> None:
-        pass
+        self.reply(json.dumps({"id": "1", "finish_reason": "COMPLETE", "message": message, "usage": usage}))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-import prompts
 from chains.errors import ConfigurationError
 from chains.generation.generate import MOST_UNREAD, PIECE_S, apieces, pieces
 from tests.chains.gst import ANSWER, QUESTION, gst_chain, writing
@@ -40,11 +39,6 @@ def test_a_prompt_that_shows_no_documents_is_refused():
 def test_a_prompt_that_is_no_template_or_has_unknown_variables_is_refused(system, told):
     with pytest.raises(ConfigurationError, match=told):
         gst_chain(system=system)
-
-
-@pytest.mark.parametrize("name", ["system", "system_numbered"])
-def test_the_packaged_prompts_pass(name):
-    assert gst_chain(system=prompts.load(name)).invoke(QUESTION)["outcome"]
 
 
 def test_the_question_and_the_history_may_stand_in_the_prompt():

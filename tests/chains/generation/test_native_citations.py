@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from chains.citations import CiteSources
 from chains.errors import ConfigurationError
 from tests.chains.gst import DOCUMENT, Shelf
 from tests.chains.test_composition import called, every_way
-from tests.loopback import listening
+from tests.loopback import Handler, listening
 
 anthropic = pytest.importorskip("langchain_anthropic", reason="langchain-anthropic is not installed")
 
@@ -48,20 +47,20 @@ BLOCKS = [
 ]
 
 
-class Messages(BaseHTTPRequestHandler):
+class Messages(Handler):
     """Answers POST /v1/messages with the blocks, whole or as events, and keeps what it was sent."""
 
     requests: list[Any] = []
     citations_first = False
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.body())
         self.requests.append(body)
         usage = {"input_tokens": 9, "output_tokens": 5}
         message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "stop_sequence": None}
         ended = {"stop_reason": "end_turn", "stop_sequence": None}
         if not body.get("stream"):
-            return self._send("application/json", json.dumps({**message, **ended, "content": BLOCKS, "usage": usage}))
+            return self.reply(json.dumps({**message, **ended, "content": BLOCKS, "usage": usage}))
         events: list[Any] = [
             {"type": "message_start", "message": {**message, "content": [], "stop_reason": None, "usage": usage}}
         ]
@@ -75,18 +74,8 @@ class Messages(BaseHTTPRequestHandler):
             events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
             events.append({"type": "content_block_stop", "index": index})
         events += [{"type": "message_delta", "delta": ended, "usage": usage}, {"type": "message_stop"}]
-        self._send("text/event-stream", "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events))
-        return None
-
-    def _send(self, kind: str, text: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *args: Any) -> None:
-        pass
+        told = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
+        return self.reply(told, headers={"Content-Type": "text/event-stream"})
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 
 import prompts
@@ -56,13 +55,6 @@ def test_off_searches_for_the_users_own_words(shelf):
 
     assert shelf.asked == ["And in Malaysia?"]
     assert answer["metadata"]["search_query"] == "And in Malaysia?"
-
-
-def test_messages_of_langchain_are_a_history_as_well(shelf):
-    history = [HumanMessage("What is the GST rate in Singapore?"), AIMessage("It is 9 %.")]
-    gst_chain(retriever=shelf).invoke({"question": "And in Malaysia?", "history": history})
-
-    assert shelf.asked == [QUERY]
 
 
 @pytest.mark.parametrize("reformulation", [Reformulate(), verbatim])

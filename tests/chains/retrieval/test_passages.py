@@ -6,7 +6,6 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
 
@@ -15,18 +14,11 @@ from chains.citations import CiteSources
 from chains.context import FormatContext
 from chains.errors import ConfigurationError, QuestionError
 from chains.retrieval import passage, retrieve
-
-
-class Shelf(BaseRetriever):
-    """A retriever of somebody else's, which knows neither limits nor filters."""
-
-    documents: list[Document] = []
-
-    def _get_relevant_documents(self, query, *, run_manager):
-        return self.documents
+from tests.chains.gst import Shelf
 
 
 def shelf(*documents):
+    """Search a retriever of somebody else's, which knows neither limits nor filters."""
     return retrieve(Shelf(documents=[Document(text, metadata=metadata) for text, metadata in documents]))
 
 

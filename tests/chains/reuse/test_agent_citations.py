@@ -10,7 +10,6 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_model_call
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import PromptTemplate
 from langchain_core.tools import create_retriever_tool, tool
@@ -21,7 +20,7 @@ from pydantic import BaseModel, SecretStr
 import chains
 from app.wings.mcp.server import AnswerSource, AskOutput, FoundPassage, SearchOutput
 from chains import CitationMiddleware
-from tests.chains.gst import Shelf, gst_chain
+from tests.chains.gst import Shelf, gst_chain, noting
 from tests.fakes import MODEL, Reply, fake_groq
 
 GST = Document(
@@ -39,19 +38,6 @@ FEES = Document(
     "The fee for a permit is 2.88 dollars.",
     metadata={"title": "Fees", "section": "Permits", "doc_id": "fees", "score": 0.8},
 )
-
-
-class Scripted(GenericFakeChatModel):
-    """A model that says what it is told, and keeps what it was asked."""
-
-    asked: list[Any] = []
-
-    def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
-        return self
-
-    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-        self.asked.append(messages)
-        return super()._generate(messages, *args, **kwargs)
 
 
 def call(name: str, number: int = 1) -> Any:
@@ -76,8 +62,7 @@ def tools() -> list[Any]:
 
 
 def agent(*replies: AIMessage, **options: Any) -> Any:
-    model = Scripted(messages=iter(replies), asked=[])
-    return create_agent(model, **{"tools": tools(), "middleware": [CitationMiddleware()]} | options)
+    return create_agent(noting(*replies), **{"tools": tools(), "middleware": [CitationMiddleware()]} | options)
 
 
 def calling(*names: str) -> AIMessage:
@@ -150,9 +135,7 @@ def test_what_the_agent_itself_gets_wrong_is_not_verified():
 
 
 def test_numbers_go_on_over_a_thread_and_the_model_gets_plain_text_back():
-    model = Scripted(
-        messages=iter([calling("ask_customs"), AIMessage("GST is 9% [1]."), calling("ask_desk"), BOTH]), asked=[]
-    )
+    model = noting(calling("ask_customs"), AIMessage("GST is 9% [1]."), calling("ask_desk"), BOTH)
     found: Any = create_agent(model, tools=tools(), middleware=[CitationMiddleware()], checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     found.invoke(ASKED, thread)

@@ -16,8 +16,8 @@ import chains
 from app.wings.offline.model import OfflineChatModel
 from chains import build_graph
 from chains.errors import ConfigurationError, QuestionError
-from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting
-from tests.chains.reuse.test_agent_citations import GST, Scripted, call
+from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting, noting
+from tests.chains.reuse.test_agent_citations import GST, call
 
 IMAGE: Any = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 ASKED: Any = {"messages": [("human", "Rate?")]}
@@ -135,9 +135,7 @@ def chain() -> Any:
 
 def agent(**options: Any) -> Any:
     tool = chains.as_tool(chain(), name="ask", **options)
-    return create_agent(
-        Scripted(messages=iter([AIMessage("", tool_calls=[call("ask")]), AIMessage("Done.")]), asked=[]), [tool]
-    )
+    return create_agent(noting(AIMessage("", tool_calls=[call("ask")]), AIMessage("Done.")), [tool])
 
 
 def graph_answer(context: Any, config: Any = None, **options: Any) -> Any:

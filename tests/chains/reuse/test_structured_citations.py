@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from pydantic import BaseModel, Field, SecretStr
 
 from chains import CitationMiddleware, format_context, structured_citations
 from tests.fakes import MODEL, Reply, fake_groq
-from tests.loopback import listening
+from tests.loopback import Handler, listening
 
 TICKETS = Document(
     "A day ticket costs 6.50 EUR from 1 March 2026 on. Children below 12 years swim free of charge.",
@@ -124,11 +123,11 @@ PRICES: Any = {"type": "file_citation", "file_id": "file-1", "filename": "prices
 WEB: Any = {"type": "url_citation", "start_index": 0, "end_index": 28, "title": "Pool", "url": "https://example.org"}
 
 
-class Responses(BaseHTTPRequestHandler):
+class Responses(Handler):
     """Answers POST /v1/responses with the text, after a search of files; its results only where they are included."""
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.body())
         result = {"file_id": "file-1", "filename": "prices.md", "score": 0.9, "text": FOUND, "attributes": {}}
         results = [result] if "file_search_call.results" in (body.get("include") or []) else None
         search = {"type": "file_search_call", "id": "fs_1", "status": "completed", "queries": ["ticket"]}
@@ -146,15 +145,7 @@ class Responses(BaseHTTPRequestHandler):
             "tool_choice": "auto",
             "tools": body["tools"],
         }
-        payload = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *args: Any) -> None:
-        pass
+        self.reply(json.dumps(reply))
 
 
 @pytest.fixture(scope="module")

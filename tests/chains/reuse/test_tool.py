@@ -26,7 +26,7 @@ from chains.errors import (
 from chains.metadata import UNSURE
 from chains.reuse.tool import NOTES, content_of, numbered_text
 from tests.chains.citations.desk import SHOWN, read
-from tests.chains.gst import ANSWER, Shelf, gst_chain
+from tests.chains.gst import ANSWER, Shelf, gst_chain, noting
 
 CALL = {"name": "ask_documents", "args": {"question": "Rate?"}, "id": "1", "type": "tool_call"}
 
@@ -62,18 +62,13 @@ def test_only_the_question_is_required_of_a_model():
 
 @both
 async def test_the_history_reaches_the_model(way):
-    asked: list[Any] = []
-
-    class Listening(GenericFakeChatModel):
-        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            asked.extend(messages)
-            return super()._generate(messages, *args, **kwargs)
-
-    chain = gst_chain(model=Listening(messages=iter(["9% [GST Guide > Rate]."])))
+    model = noting("9% [GST Guide > Rate].")
     history = [{"role": "user", "content": "What is GST?"}, {"role": "assistant", "content": "A tax."}]
-    await told(chains.as_tool(chain), way, CALL | {"args": {"question": "Its rate?", "history": history}})
+    await told(
+        chains.as_tool(gst_chain(model=model)), way, CALL | {"args": {"question": "Its rate?", "history": history}}
+    )
 
-    assert [(message.type, message.content) for message in asked[1:]] == [
+    assert [(message.type, message.content) for message in model.asked[0][1:]] == [
         ("human", "What is GST?"),
         ("ai", "A tax."),
         ("human", f"Its rate?\n\n{prompts.load('reminder')}"),
@@ -147,14 +142,9 @@ class Recovering(Shelf):
 
 def test_a_middleware_can_call_the_tool_once_more():
     tool = chains.as_tool(gst_chain(retriever=Recovering(failed=[])), exceptions_to_handle=())
-    calling = iter([AIMessage("", tool_calls=[CALL]), AIMessage("It is 9 %.")])
-
-    class Calling(GenericFakeChatModel):
-        def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
-            return self
-
+    calling = noting(AIMessage("", tool_calls=[CALL]), AIMessage("It is 9 %."))
     retry = ToolRetryMiddleware(max_retries=1, initial_delay=0, jitter=False)
-    agent: Any = create_agent(Calling(messages=calling), tools=[tool], middleware=[retry])
+    agent: Any = create_agent(calling, tools=[tool], middleware=[retry])
 
     messages = agent.invoke({"messages": [("human", "Rate?")]})["messages"]
 

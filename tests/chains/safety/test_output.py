@@ -1,13 +1,11 @@
 from typing import Any
 
 import pytest
-from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 import prompts
-from chains import build_chain
 from chains.safety import CheckQuestion, Safety, SystemPrompt
-from tests.chains.gst import DOCUMENT, QUESTION, Shelf
+from tests.chains.gst import QUESTION, Noting, gst_chain, noting
 from tests.prompted import asked
 from tests.streams import asked as asked_by
 
@@ -15,18 +13,11 @@ CITED = "The rate of GST is nine percent [GST Guide > Rate]."
 REFUSALS: Any = {"injection": "No.", "pii": "No."}
 
 
-def chain_saying(message: AIMessage, seen: list[Any] | None = None, *, action: str = "none") -> Any:
-    class Seen(GenericFakeChatModel):
-        def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
-            if seen is not None:
-                seen.extend(messages)
-            return super()._generate(messages, *rest, **options)
-
+def chain_saying(said: AIMessage | Noting, *, action: str = "none") -> Any:
     system = prompts.load("system")
     risk = {"none": 0.0, "guarded": 0.6, "blocked": 0.95}[action]
     safety = Safety(CheckQuestion(REFUSALS, risk=lambda _: risk), SystemPrompt(system), guard="Be careful.")
-    model = Seen(messages=iter([message] * 4))
-    return build_chain(retriever=Shelf(documents=[DOCUMENT]), model=model, safety=safety)
+    return gst_chain(model=said if isinstance(said, Noting) else noting(*[said] * 4), safety=safety)
 
 
 async def every_way(chain: Any) -> list[Any]:
@@ -61,9 +52,9 @@ async def test_an_answer_that_recites_the_prompt_is_withheld():
 
 
 async def test_an_answer_that_holds_the_fence_of_its_context_is_withheld():
-    seen: list[Any] = []
-    chain_saying(AIMessage(CITED), seen).invoke({"question": "Rate?"})
-    fence = next(line for line in seen[0].content.splitlines() if line.startswith("===== "))
+    model = noting(CITED)
+    chain_saying(model).invoke({"question": "Rate?"})
+    fence = next(line for line in model.asked[0][0].content.splitlines() if line.startswith("===== "))
 
     for answer in await every_way(chain_saying(AIMessage(f"{CITED} {fence}"))):
         assert answer["outcome"] == "blocked"
@@ -71,9 +62,9 @@ async def test_an_answer_that_holds_the_fence_of_its_context_is_withheld():
 
 
 def test_the_documents_stand_between_two_lines_of_the_same_random_code():
-    seen: list[Any] = []
-    chain_saying(AIMessage(CITED), seen).invoke({"question": "Rate?"})
-    lines = seen[0].content.splitlines()
+    model = noting(CITED)
+    chain_saying(model).invoke({"question": "Rate?"})
+    lines = model.asked[0][0].content.splitlines()
     first, last = (number for number, line in enumerate(lines) if line.startswith("===== "))
 
     assert lines[first].split()[1] == lines[last].split()[1]
@@ -81,21 +72,21 @@ def test_the_documents_stand_between_two_lines_of_the_same_random_code():
 
 
 def test_a_suspicious_question_is_answered_under_guard():
-    seen: list[Any] = []
-    answer = chain_saying(AIMessage(CITED), seen, action="guarded").invoke({"question": "Rate?"})
+    model = noting(CITED)
+    answer = chain_saying(model, action="guarded").invoke({"question": "Rate?"})
 
-    assert [asked(message.content) for message in seen[1:]] == ["Be careful.", "Rate?"]
+    assert [asked(message.content) for message in model.asked[0][1:]] == ["Be careful.", "Rate?"]
     assert answer["outcome"] == "answered"
     assert answer["metadata"]["safety"]["action"] == "guarded"
 
 
 async def test_a_blocked_question_is_neither_searched_for_nor_asked():
-    seen: list[Any] = []
+    model = noting(*[CITED] * 4)
 
-    for answer in await every_way(chain_saying(AIMessage(CITED), seen, action="blocked")):
+    for answer in await every_way(chain_saying(model, action="blocked")):
         assert (answer["answer"], answer["outcome"], answer["documents"]) == ("No.", "blocked", [])
         assert answer["metadata"]["safety"]["reason"] == "injection"
-    assert seen == []
+    assert model.asked == []
 
 
 def test_calls_of_tools_reach_nobody():

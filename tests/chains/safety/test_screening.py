@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
 
 from chains import STAGES, build_chain
 from chains.errors import SafetyCheckError
 from chains.safety import CheckQuestion, CleanQuestions, Safety, SystemPrompt, sanitize
 from chains.safety.screening import SUSPICIOUS, remembered
-from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, Shelf, gst_chain, writing
+from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, Shelf, gst_chain, noting, writing
 from tests.streams import asked
 
 
@@ -59,20 +57,10 @@ def checking(**options: Any) -> Safety:
     )
 
 
-class Noting(GenericFakeChatModel):
-    """Writes an answer, and notes what it was asked."""
-
-    asked: list[Any] = []
-
-    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-        self.asked.append(messages)
-        return super()._generate(messages, *args, **kwargs)
-
-
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
 @pytest.mark.parametrize("role", ["user", "assistant"])
 async def test_an_attack_in_the_history_reaches_no_model(way, role):
-    model = Noting(messages=iter([AIMessage(ANSWER)]))
+    model = noting(ANSWER)
     history = [{"role": "user", "content": "Rate of GST?"}, ("assistant", "9 %."), {"role": role, "content": ATTACK}]
     chain = build_chain(retriever=Shelf(), model=model, safety=checking())
 

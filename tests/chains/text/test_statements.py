@@ -103,11 +103,6 @@ def test_a_label_that_spans_a_table_names_the_rows_below_it():
     ]
 
 
-@pytest.mark.parametrize("text", ["|", "| |", "||||", "|---|", "| a |\n|", "```\n|\n", "> |", "- |", "#", "**"])
-def test_odd_lines_are_no_error(text):
-    read_statements(text)
-
-
 def test_the_last_cell_of_a_row_may_hold_two_sentences():
     text = "| Item | Note |\n|---|---|\n| Paper | It is free. Ask the desk. |"
     assert said(text)[-1] == ("row", "Paper – Note: It is free. Ask the desk.")
