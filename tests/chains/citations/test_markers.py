@@ -34,11 +34,6 @@ def test_several_in_one_bracket_are_several_citations():
     ]
 
 
-@pytest.mark.parametrize("marker", [r"[PIL \[Pacific\] Service Guide]", "[PIL [Pacific] Service Guide]"])
-def test_a_title_may_hold_brackets(marker):
-    assert found(f"Yes {marker}.") == [(marker, "pil_[pacific]_service_guide", None)]
-
-
 def test_a_heading_above_the_section_is_right_as_well():
     assert found("So [Certificates of Origin > Preferential].")[0][1] == "certificates_of_origin"
 
