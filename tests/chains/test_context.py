@@ -141,7 +141,7 @@ def test_the_passages_of_a_section_stand_together_as_far_as_they_fit_and_none_fo
 
     shown = FormatContext(max_tokens=60)(state)["passages"]
     assert [one["metadata"]["chunk_index"] for one in shown] == [1, 2, 4, 5, 7]
-    assert FormatContext(max_tokens=20)(state)["passages"] == [found[2], found[0], found[1]]
+    assert FormatContext(max_tokens=21)(state)["passages"] == [found[2], found[0], found[1]]
 
 
 def numbered(number: int, text: str) -> Passage:

@@ -49,7 +49,7 @@ def alarms(case: dict[str, Any], root: Path, documents: list[Document]) -> tuple
 def names(finding: Finding, file: Path, first: int) -> bool:
     """Return whether one side of an alarm stands in the planted text."""
     sides = ((finding.file, finding.line), (finding.other_file, finding.other_line))
-    return any(Path(name) == file and line >= first for name, line in sides)
+    return any(Path(name).resolve() == file and line >= first for name, line in sides)
 
 
 def is_found(case: dict[str, Any], root: Path, found: list[Finding]) -> bool:
@@ -57,7 +57,11 @@ def is_found(case: dict[str, Any], root: Path, found: list[Finding]) -> bool:
     against = root / case["against"]
     lines = against.read_text(encoding="utf-8").splitlines()
     sides = [side for one in found for side in ((one.file, one.line), (one.other_file, one.other_line))]
-    return any(Path(name) == against and case["line"] in lines[line - 1] for name, line in sides if line <= len(lines))
+    return any(
+        Path(name).resolve() == against and case["line"] in lines[line - 1]
+        for name, line in sides
+        if line <= len(lines)
+    )
 
 
 @pytest.mark.slow
