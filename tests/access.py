@@ -134,7 +134,7 @@ class Client:
 
     def ask(self, path: str = "/api/query") -> None:
         """Post a question and do not wait for the answer."""
-        body = json.dumps(ASKED[path])
+        body = json.dumps(ASKED.get(path, ASKED["/copilot/stream"]))
         self.say(f"POST {path} HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: {len(body)}\r\n\r\n{body}")
 
     def heard(self) -> str:

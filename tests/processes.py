@@ -1,12 +1,37 @@
-"""Functions of the tests in processes of their own."""
+"""The command line, and functions of the tests, in processes of their own."""
 
 import multiprocessing
+import subprocess
+import sys
+from collections.abc import Sequence
 from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.processes import ROOT
+from benchmarks.processes import PROGRAM, ROOT, environment
+
+
+def run_waypoint(
+    folder: Path,
+    *words: str,
+    before: Sequence[str] = (),
+    program: Sequence[str] = PROGRAM,
+    stdout: Any = subprocess.PIPE,
+    **settings: str,
+) -> "subprocess.CompletedProcess[str]":
+    """Run the command in a folder, with these settings and none of the tests' own; `before` are words before Python."""
+    return subprocess.run(
+        [*before, sys.executable, *program, *words],
+        cwd=folder,
+        env=environment(**settings),
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
 
 
 def start(function: Any, *arguments: Any, **options: Any) -> ForkServerProcess:

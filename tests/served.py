@@ -12,6 +12,7 @@ import uvicorn
 from app.http.compat.uvicorn import BoundedConnection
 from app.settings import load_settings
 from app.wiring import Service, open_service
+from tests.corpora import write_documents
 from tests.fakes import FakeGroq
 from tests.faulty import FaultyGroq
 
@@ -25,9 +26,7 @@ GUIDE = (
 
 def small_services(folder: Path, groq: FakeGroq | FaultyGroq, **settings: Any) -> Service:
     """Return services over an index of one guide; other `settings` win."""
-    corpus = folder / "01_regulatory"
-    corpus.mkdir()
-    (corpus / "gst.md").write_text(GUIDE)
+    write_documents(folder, {"01_regulatory/gst.md": GUIDE})
     chosen = {
         "chroma_path": folder / "store",
         "llm_api_key": "gsk_test",

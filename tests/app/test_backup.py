@@ -13,6 +13,7 @@ import pytest
 from app.settings import load_settings
 from app.wiring import Service, open_service
 from tests import postgres
+from tests.corpora import write_documents
 from tests.served import GUIDE
 
 PAGE = Path(__file__).parents[2] / "docs" / "backup.md"
@@ -21,10 +22,7 @@ QUESTION = "What is the GST rate on imports into Singapore?"
 
 @pytest.fixture
 def corpus(tmp_path) -> Path:
-    folder = tmp_path / "documents"
-    folder.mkdir()
-    (folder / "gst.md").write_text(GUIDE)
-    return folder
+    return write_documents(tmp_path / "documents", {"gst.md": GUIDE})
 
 
 def services(**settings: Any) -> Service:

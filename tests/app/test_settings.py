@@ -1,4 +1,6 @@
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -6,6 +8,7 @@ import app
 from app.settings import SettingsError, fields, load_settings, unused_variables, unused_warning
 from app.settings.reading import GONE
 from app.settings.table import example_file, settings_table
+from tests.cases import cases
 
 EXAMPLE = Path(app.__file__).parents[1] / ".env.example"
 
@@ -27,12 +30,99 @@ def test_the_example_file_can_be_used_as_it_is():
     assert load_settings() == load_settings(_env_file=None)
 
 
-def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
-    assert load_settings().provider == "offline"
-    monkeypatch.setenv("GROQ_API_KEY", "gsk_x")
-    assert load_settings().provider == "groq"
-    monkeypatch.setenv("LLM_PROVIDER", "offline")
-    assert load_settings().provider == "offline"
+FREE = "google/gemma-3n-e2b-it:free"
+LANGCHAIN = {"LANGCHAIN_TRACING_V2": "true", "LANGCHAIN_API_KEY": "lsv2_x", "LANGCHAIN_PROJECT": "old"}
+LEVELS = {
+    "INFO": "info",
+    "DEBUG": "debug",
+    "Warning": "warning",
+    "ERROR": "error",
+    "warn": "warning",
+    " Warn ": "warning",
+}
+OWN_SERVERS = {"ollama": "http://127.0.0.1:11434/v1", "llama-cpp": "http://127.0.0.1:8080/v1"}
+PATIENT = {"llm.api_key": None, "llm.timeout_s": 300, "request_timeout_s": 330, "llm.rewriting_timeout_s": 30}
+READ: dict[str, list[tuple[dict[str, str], dict[str, Any]]]] = {
+    "nothing set means offline": [({}, {"provider": "offline"})],
+    "a key means groq, unless a provider is named": [
+        ({"GROQ_API_KEY": "gsk_x"}, {"provider": "groq"}),
+        ({"GROQ_API_KEY": "gsk_x", "LLM_PROVIDER": "offline"}, {"provider": "offline"}),
+        ({"GROQ_API_KEY": "gsk_x", "OPENROUTER_API_KEY": "sk-or-x"}, {"provider": "groq"}),
+    ],
+    "openrouter without a model takes its free one": [
+        ({"OPENROUTER_API_KEY": "sk-or-x", **more}, {"provider": "openrouter", "llm.model": FREE})
+        for more in ({}, {"LLM_PROVIDER": "openrouter"}, {"LLM_PROVIDER": "OpenRouter"}, {"LLM_MODEL": ""})
+    ],
+    "a key of openrouter beside another provider changes no model": [
+        ({"OPENROUTER_API_KEY": "sk-or-x", "LLM_PROVIDER": "offline"}, {"llm.model": "llama-3.1-8b-instant"})
+    ],
+    "the names of the chat service before mean the same": [
+        ({"OPENROUTER_API_KEY": "sk-or-x", "PRIMARY_MODEL_ID": FREE}, {"provider": "openrouter", "llm.model": FREE}),
+        ({"REDIS_HOST": "redis", "REDIS_PORT": "6380"}, {"redis.url": "redis://redis:6380/0"}),
+        ({"RABBITMQ_HOST": "broker"}, {"events.rabbitmq_url": "amqp://guest:guest@broker:5672/"}),
+    ],
+    "an address wins over a host": [
+        ({"REDIS_HOST": "redis", "REDIS_URL": "redis://elsewhere:6379/1"}, {"redis.url": "redis://elsewhere:6379/1"})
+    ],
+    "every form of redis address is taken": [
+        ({"REDIS_URL": url}, {"redis.url": url})
+        for url in ("redis://127.0.0.1", "rediss://:secret@host:6379/1", "unix:///run/redis.sock")
+    ],
+    "a server of one's own needs nothing but its name, and gets time": [
+        ({"LLM_PROVIDER": name}, {"provider": name, "llm.base_url": url} | PATIENT) for name, url in OWN_SERVERS.items()
+    ],
+    "what is set wins over what the provider stands for": [
+        (
+            {"LLM_PROVIDER": "ollama", "LLM_BASE_URL": "http://box:11434/v1", "LLM_TIMEOUT_S": "20"}
+            | {"PRIMARY_MODEL_ID": "qwen2.5:7b"},
+            {"llm.base_url": "http://box:11434/v1", "llm.timeout_s": 20, "llm.model": "qwen2.5:7b"},
+        )
+    ],
+    "a key lets a model compress": [
+        ({"RETRIEVER_TYPE": "compression", "GROQ_API_KEY": "gsk_x"}, {"retrieval.strategy": "compression"})
+    ],
+    "a tracing server of one's own needs no key": [
+        ({"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": "http://127.0.0.1:1984"}, {"langsmith.tracing": True})
+    ],
+    "the older names of langsmith's variables work, and the newer win": [
+        (LANGCHAIN, {"langsmith.tracing": True, "langsmith.project": "old"}),
+        (LANGCHAIN | {"LANGSMITH_PROJECT": "new"}, {"langsmith.project": "new"}),
+    ],
+    "zero is a value": [({"RELEVANCE_THRESHOLD": "0"}, {"retrieval.threshold": 0.0})],
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), cases(READ))
+def test_variables_are_read_as_they_are_meant(monkeypatch, given, expected):
+    if given is LANGCHAIN or "LANGSMITH_PROJECT" in given:
+        monkeypatch.delenv("LANGSMITH_TRACING")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    values = {name: attrgetter(name)(settings) for name in expected}
+
+    assert {
+        name: getattr(value, "get_secret_value", lambda value=value: value)() for name, value in values.items()
+    } == (expected)
+    assert unused_variables() == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "taken"),
+    [
+        *(("LOG_LEVEL", given, level) for given, level in LEVELS.items()),
+        ("LOG_FORMAT", "JSON", "json"),
+        ("LLM_PROVIDER", "Offline", "offline"),
+        ("RETRIEVER_TYPE", "MMR", "mmr"),
+        ("SCOPE_FILE", "OFF", "off"),
+        ("SAFETY_PII", "OFF", "off"),
+        ("ENABLE_QUERY_REFORMULATION", "ALWAYS", "always"),
+        ("LLM_MODEL", "Some/Model", "Some/Model"),
+    ],
+)
+def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
+    monkeypatch.setenv(name, value)
+    assert load_settings().as_variables()[name.lower()] == taken
 
 
 @pytest.mark.parametrize(
@@ -102,23 +192,6 @@ def test_settings_that_do_not_fit_together_are_refused(monkeypatch, chosen, told
         load_settings()
 
 
-def test_a_key_lets_a_model_compress_and_a_tracing_server_of_ones_own_needs_none(monkeypatch):
-    chosen = {"RETRIEVER_TYPE": "compression", "GROQ_API_KEY": "gsk_x"}
-    for name, value in (chosen | {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": "http://127.0.0.1:1984"}).items():
-        monkeypatch.setenv(name, value)
-    assert (load_settings().retrieval.strategy, load_settings().langsmith.tracing) == ("compression", True)
-
-
-def test_the_older_names_of_langsmiths_variables_work_and_the_newer_win(monkeypatch):
-    monkeypatch.delenv("LANGSMITH_TRACING")
-    monkeypatch.setenv("LANGCHAIN_TRACING_V2", "true")
-    monkeypatch.setenv("LANGCHAIN_API_KEY", "lsv2_x")
-    monkeypatch.setenv("LANGCHAIN_PROJECT", "old")
-    assert (load_settings().langsmith.tracing, load_settings().langsmith.project) == (True, "old")
-    monkeypatch.setenv("LANGSMITH_PROJECT", "new")
-    assert load_settings().langsmith.project == "new"
-
-
 def test_questions_are_limited_where_others_may_ask_or_where_it_is_said():
     assert load_settings().rate is None
     assert load_settings(allow_anonymous=True).rate == "60/minute"
@@ -155,11 +228,6 @@ def test_a_value_that_may_hold_a_secret_is_refused_by_name_alone(monkeypatch, na
     assert str(caught.value).startswith(f"{name}: ")
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
-
-
-@pytest.mark.parametrize("url", ["redis://127.0.0.1", "rediss://:secret@host:6379/1", "unix:///run/redis.sock"])
-def test_every_form_of_redis_address_is_taken(url):
-    assert load_settings(redis_url=url).redis.url.get_secret_value() == url
 
 
 def test_an_env_file_that_is_no_text_is_refused():
@@ -221,96 +289,3 @@ def test_a_setting_that_went_is_named_with_what_replaces_it(monkeypatch):
 def test_there_is_no_setting_of_an_unknown_name():
     with pytest.raises(TypeError, match="there is no setting BODY_TIMEOUT_S"):
         load_settings(body_timeout_s=3)
-
-
-def test_zero_is_a_value(monkeypatch):
-    monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
-    assert load_settings().retrieval.threshold == 0.0
-
-
-def test_the_names_of_the_chat_service_before_mean_the_same(monkeypatch):
-    told = {
-        "OPENROUTER_API_KEY": "sk-or-x",
-        "PRIMARY_MODEL_ID": "google/gemma-3n-e2b-it:free",
-        "REDIS_HOST": "redis",
-        "REDIS_PORT": "6380",
-        "RABBITMQ_HOST": "broker",
-    }
-    for name, value in told.items():
-        monkeypatch.setenv(name, value)
-    settings = load_settings()
-
-    assert (settings.provider, settings.llm.model) == ("openrouter", "google/gemma-3n-e2b-it:free")
-    assert settings.redis.url.get_secret_value() == "redis://redis:6380/0"
-    assert settings.events.rabbitmq_url
-    assert settings.events.rabbitmq_url.get_secret_value() == "amqp://guest:guest@broker:5672/"
-    assert unused_variables() == {}
-
-
-def test_an_address_wins_over_a_host(monkeypatch):
-    monkeypatch.setenv("REDIS_HOST", "redis")
-    monkeypatch.setenv("REDIS_URL", "redis://elsewhere:6379/1")
-    assert load_settings().redis.url.get_secret_value() == "redis://elsewhere:6379/1"
-
-
-def test_a_key_of_groq_wins_over_one_of_openrouter(monkeypatch):
-    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-x")
-    monkeypatch.setenv("GROQ_API_KEY", "gsk_x")
-    assert load_settings().provider == "groq"
-
-
-@pytest.mark.parametrize(
-    "given", [{}, {"LLM_PROVIDER": "openrouter"}, {"LLM_PROVIDER": "OpenRouter"}, {"LLM_MODEL": ""}], ids=str
-)
-def test_openrouter_without_a_model_takes_its_free_one(monkeypatch, given):
-    for name, value in {"OPENROUTER_API_KEY": "sk-or-x", **given}.items():
-        monkeypatch.setenv(name, value)
-    settings = load_settings()
-
-    assert (settings.provider, settings.llm.model) == ("openrouter", "google/gemma-3n-e2b-it:free")
-
-
-def test_a_key_of_openrouter_beside_another_provider_changes_no_model(monkeypatch):
-    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-x")
-    monkeypatch.setenv("LLM_PROVIDER", "offline")
-    assert load_settings().llm.model == "llama-3.1-8b-instant"
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "taken"),
-    [
-        *(("LOG_LEVEL", given, given.lower()) for given in ("INFO", "DEBUG", "Warning", "ERROR", "info")),
-        *(("LOG_LEVEL", given, "warning") for given in ("warn", "WARN", " Warn ")),
-        ("LOG_FORMAT", "JSON", "json"),
-        ("LLM_PROVIDER", "Offline", "offline"),
-        ("SCOPE_FILE", "OFF", "off"),
-        ("RETRIEVER_TYPE", "MMR", "mmr"),
-        ("SAFETY_PII", "OFF", "off"),
-        ("ENABLE_QUERY_REFORMULATION", "ALWAYS", "always"),
-        ("LLM_MODEL", "Some/Model", "Some/Model"),
-    ],
-)
-def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
-    monkeypatch.setenv(name, value)
-    assert load_settings().as_variables()[name.lower()] == taken
-
-
-@pytest.mark.parametrize(
-    ("provider", "address"), [("ollama", "http://127.0.0.1:11434/v1"), ("llama-cpp", "http://127.0.0.1:8080/v1")]
-)
-def test_a_server_of_ones_own_needs_nothing_but_its_name_and_gets_time(monkeypatch, provider, address):
-    monkeypatch.setenv("LLM_PROVIDER", provider)
-    settings = load_settings()
-
-    assert (settings.provider, settings.llm.base_url, settings.llm.api_key) == (provider, address, None)
-    assert (settings.llm.timeout_s, settings.request_timeout_s, settings.llm.rewriting_timeout_s) == (300, 330, 30)
-
-
-def test_what_is_set_wins_over_what_the_provider_stands_for(monkeypatch):
-    chosen = {"LLM_PROVIDER": "ollama", "LLM_BASE_URL": "http://box:11434/v1", "LLM_TIMEOUT_S": "20"}
-    for name, value in (chosen | {"PRIMARY_MODEL_ID": "qwen2.5:7b"}).items():
-        monkeypatch.setenv(name, value)
-    settings = load_settings()
-
-    assert (settings.llm.base_url, settings.llm.timeout_s) == ("http://box:11434/v1", 20)
-    assert settings.llm.model == "qwen2.5:7b"

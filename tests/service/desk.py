@@ -15,6 +15,7 @@ from app.settings import load_settings
 from app.wiring import Service, llm, open_service
 from chains.output import merge
 from tests.clocks import StoppedClock
+from tests.corpora import write_documents
 from tests.exchange import Pace
 from tests.faults import DEEDS
 from tests.faulty import FaultyGroq, faulty_groq
@@ -93,14 +94,12 @@ def without_breaker() -> AbstractContextManager[object]:
 @contextmanager
 def open_desk(folder: Path, **settings: Any) -> Iterator[Desk]:
     """Open a service over a small index, and a faulty server for it to ask, while the body runs."""
-    guide = folder / "corpus" / "gst.md"
-    guide.parent.mkdir(parents=True, exist_ok=True)
-    guide.write_text(GUIDE, encoding="utf-8")
+    corpus = write_documents(folder / "corpus", {"gst.md": GUIDE})
     with ExitStack() as stack:
         groq = stack.enter_context(faulty_groq(pace=Pace(drip_s=0.01)))
         clock = StoppedClock()
         services = open_service(load_settings(**_settings(folder, groq.url) | settings), clock=clock)
-        services.index.ingest([guide.parent])
+        services.index.ingest([corpus])
         client = stack.enter_context(TestClient(create_app(services), raise_server_exceptions=False))
         yield Desk(services, client, groq, clock)
 

@@ -20,6 +20,7 @@ from app.settings import load_settings
 from app.wiring import open_index, open_service
 from benchmarks.processes import free_port, service
 from chains.errors import VectorStoreError
+from tests.corpora import write_documents
 from tests.fakes import WordEmbeddings
 from tests.indexes import index_in, put
 from tests.waiting import wait_until
@@ -58,12 +59,8 @@ def _is_up(port: int) -> bool:
 
 
 def write_carriers(folder: Path) -> Path:
-    corpus = folder / "carriers"
-    corpus.mkdir(exist_ok=True)
-    for name in ("Alpha", "Beta"):
-        text = f"# Carrier {name}\n\n## Service\n\nThe carrier {name} runs services to two ports a week."
-        (corpus / f"{name.lower()}.md").write_text(text)
-    return corpus
+    text = "# Carrier {0}\n\n## Service\n\nThe carrier {0} runs services to two ports a week."
+    return write_documents(folder / "carriers", {f"{name}.md": text.format(name) for name in ("Alpha", "Beta")})
 
 
 def on_server(server, folder, collection):

@@ -5,6 +5,7 @@ from pathlib import Path
 from app.wiring import open_index
 from app.wiring.storage import sample_corpus
 from benchmarks.documents import pdf
+from tests.corpora import write_documents
 from tests.web.service import settings_over
 
 PDF_TITLE = "Penang Depot Handbook"
@@ -45,11 +46,13 @@ The amount is \u202e0001 $\u202c for the customer. {"Donaudampfschifffahrt" * 60
 
 def indexed_corpus(folder: Path) -> Path:
     """Write the documents below `folder`, index them with the sample corpus, and return the folder of the index."""
-    reference = folder / "03_reference"
-    reference.mkdir()
-    (reference / "penang_depot.pdf").write_bytes(pdf(*_PDF_PAGES, metadata={"/Title": PDF_TITLE}))
-    (reference / "johor_warehouse.html").write_text(_HTML, encoding="utf-8")
-    (reference / "carrier_notice.md").write_text(_HOSTILE, encoding="utf-8")
+    depot = pdf(*_PDF_PAGES, metadata={"/Title": PDF_TITLE})
+    documents: dict[str, str | bytes] = {
+        "penang_depot.pdf": depot,
+        "johor_warehouse.html": _HTML,
+        "carrier_notice.md": _HOSTILE,
+    }
+    reference = write_documents(folder / "03_reference", documents)
     store = folder / "store"
     open_index(settings_over(store, "http://127.0.0.1:1", llm_provider="offline")).ingest([sample_corpus(), reference])
     return store

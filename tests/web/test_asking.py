@@ -100,27 +100,18 @@ def test_growing_text_does_not_jump(page, model):
     assert (before["x"], before["width"]) == (after["x"], after["width"])
 
 
-def test_stop_ends_the_models_call_and_keeps_what_came(page, model):
+@pytest.mark.parametrize("way", ["button", "Escape"])
+def test_stop_ends_the_models_call_and_keeps_what_came(page, model, way):
     saying = model.say(SLOW, GST_ANSWER, words=FIRST_SENTENCE)
     exchange = ask(page, SLOW)
     expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
-    page.get_by_role("button", name="Stop").click()
+    page.keyboard.press("Escape") if way == "Escape" else page.get_by_role("button", name="Stop").click()
 
     expect(exchange).to_have_attribute("data-state", "stopped")
     assert saying.left.wait(PATIENCE_S)
     expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
     expect(exchange).to_contain_text("Stopped. The answer so far is kept.")
     expect(box(page)).to_be_focused()
-
-
-def test_escape_stops_as_well(page, model):
-    saying = model.say(SLOW, GST_ANSWER, words=FIRST_SENTENCE)
-    exchange = ask(page, SLOW)
-    expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
-    page.keyboard.press("Escape")
-
-    expect(exchange).to_have_attribute("data-state", "stopped")
-    assert saying.left.wait(PATIENCE_S)
 
 
 def test_leaving_the_page_ends_the_models_call_too(open_page, model):

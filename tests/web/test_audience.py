@@ -6,8 +6,10 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests.access import key_entry
-from tests.web.asking import ask_and_wait
+from tests.web.asking import GST, GST_ANSWER, ask_and_wait
+from tests.web.axe import violations
 from tests.web.service import serving
+from tests.web.site import other_site
 from tests.web.test_documents import open_list, titles
 
 PATH = "/documents/04_internal_synthetic_booking_procedure"
@@ -20,13 +22,14 @@ KEYS = ",".join([key_entry("staff", "staff-key", "ask:internal+feedback"), key_e
 def url(corpus, model, site) -> Iterator[str]:
     """A service where strangers may ask, and staff has keys."""
     settings = {"allow_anonymous": True, "api_keys": KEYS, "frame_ancestors": site.url}
-    with serving(corpus, model, **settings) as url:
+    with serving(corpus, model, answer_log=True, **settings) as url:
         yield url
 
 
 @pytest.fixture(autouse=True)
 def _answers(model, watch) -> None:
-    watch.expected.append("status of 404")
+    watch.expected += ["status of 403", "status of 404"]
+    model.say(GST, GST_ANSWER)
     model.say(QUESTION, f"{WORDS[:-1]} [Booking Procedure: Sea and Air Freight > How early to book].")
 
 
@@ -107,3 +110,106 @@ def test_the_embedded_page_opened_by_itself_is_a_strangers_too(open_page, url):
     ask_and_wait(page, QUESTION)
 
     assert_nothing_internal(page)
+
+
+@pytest.fixture
+def panel(open_page, site, url):
+    """The co-pilot, opened by the button that the script puts on somebody's page."""
+    site.html = f"<!doctype html><title>Shop</title><h1>Shop</h1><script src='{url}/widget.js' defer></script>"
+    page = open_page(site.url)
+    page.get_by_role("button", name="Ask", exact=False).click()
+    return page
+
+
+def test_the_button_opens_and_closes_the_page(panel):
+    box = panel.frame_locator("iframe").get_by_role("textbox")
+    expect(box).to_be_focused()
+    panel.keyboard.press("Escape")
+    expect(panel.locator("iframe")).to_be_hidden()
+
+    panel.keyboard.press("Enter")
+
+    expect(box).to_be_visible()
+    panel.get_by_role("button", name="Close").click()
+    expect(panel.locator("iframe")).to_be_hidden()
+
+
+def test_a_page_of_another_origin_is_refused(open_page, site, url, watch):
+    watch.expected += ["frame-ancestors", "X-Frame-Options", "refused to connect"]
+    with other_site() as stranger:
+        stranger.html = f"<!doctype html><iframe src='{url}/embed'></iframe>"
+        page = open_page(stranger.url)
+        page.wait_for_load_state("networkidle")
+
+        assert page.frames[1].url.startswith("chrome-error:")
+        assert any("frame-ancestors" in text for text in watch.complaints)
+
+
+def test_the_whole_page_cannot_be_framed_even_by_a_named_origin(open_page, site, url, watch):
+    watch.expected += ["frame-ancestors", "X-Frame-Options"]
+    site.html = f"<!doctype html><iframe src='{url}/'></iframe>"
+    page = open_page(site.url)
+    page.wait_for_load_state("networkidle")
+
+    assert page.frames[1].url.startswith("chrome-error:")
+
+
+def test_axe_finds_nothing_on_the_embedded_page(open_page):
+    assert violations(open_page("/embed")) == []
+
+
+def link_of(page: Page, question: str) -> str:
+    exchange = ask_and_wait(page, question)
+    exchange.locator("[data-do=link]").click()
+    expect(exchange).to_contain_text("It opens for colleagues who may see this answer.")
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_a_link_opens_for_a_colleague_with_its_sources_and_outlives_a_reload(open_page):
+    asker = open_page(permissions=["clipboard-read", "clipboard-write"])
+    sign_in(asker, "staff-key")
+    link = link_of(asker, QUESTION)
+    colleague = open_page()
+    sign_in(colleague, "staff-key")
+    colleague.goto("about:blank")
+    colleague.goto(link)
+
+    expect(colleague.locator(".asked")).to_have_text(QUESTION)
+    expect(colleague.locator("#notice")).to_contain_text("opened by a link")
+    expect(colleague.locator(".badge")).to_be_visible()
+    assert violations(colleague) == []
+    colleague.locator(".answer .chip").first.click()
+    expect(colleague.locator("#viewer mark.quote").first).to_be_in_viewport()
+    colleague.reload()
+    expect(colleague.locator(".asked")).to_have_text(QUESTION)
+
+
+def test_a_stranger_is_told_to_sign_in_and_then_why_the_answer_stays_closed(open_page):
+    asker = open_page(permissions=["clipboard-read", "clipboard-write"])
+    sign_in(asker, "staff-key")
+    link = link_of(asker, QUESTION)
+    stranger = open_page()
+    stranger.goto("about:blank")
+    stranger.goto(link)
+    expect(stranger.locator("#notice")).to_contain_text("Sign in to open this answer")
+    expect(stranger.locator("article.exchange")).to_have_count(0)
+    sign_in(stranger, "desk-key")
+
+    expect(stranger.locator("#notice")).to_contain_text("internal documents, which you may not see")
+    expect(stranger.locator("body")).not_to_contain_text("five working days")
+
+
+def test_another_browser_lists_what_its_user_asked_before_and_opens_it(open_page):
+    first = open_page()
+    sign_in(first, "desk-key")
+    ask_and_wait(first, GST)
+    other = open_page()
+    sign_in(other, "desk-key")
+    earlier = other.locator("#conversations li.earlier").first
+    expect(earlier).to_contain_text(GST)
+    expect(first.locator("#conversations li.earlier")).to_have_count(0)
+    earlier.get_by_role("button").click()
+
+    expect(other.locator(".asked")).to_have_text(GST)
+    expect(other.locator(".answer")).to_contain_text("9 %")
+    assert violations(other) == []

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from app.http.server import create_app
 from app.wings.knowledge.answer_log import open_answers
 from app.wiring import Service, open_service
+from tests.corpora import write_documents
 from tests.served import GUIDE, QUESTION, served
 from tests.waiting import wait_until
 from tests.web.asking import ask_and_wait
@@ -20,10 +21,7 @@ OLD, NEW = "The rate of GST on imports into Singapore is 9 %.", "The rate of GST
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("desk") / "01_regulatory"
-    folder.mkdir()
-    (folder / "gst.md").write_text(GUIDE)
-    return folder
+    return write_documents(tmp_path_factory.mktemp("desk") / "01_regulatory", {"gst.md": GUIDE})
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,8 @@ from tests.web.axe import violations
 from tests.web.service import serving
 from tests.web.site import other_site
 
-KEYS = ",".join(
-    [key_entry("desk", "desk-key", "ask+feedback"), key_entry("staff", "staff-key", "ask:internal+feedback")]
-)
+SCOPES = {"desk": "ask+feedback", "staff": "ask:internal+feedback", "reader": "ask", "scraper": "metrics"}
+KEYS = ",".join(key_entry(name, f"{name}-key", scopes) for name, scopes in SCOPES.items())
 REFUSED = "status of 401"  # The browser writes refused requests to its console.
 
 
@@ -101,3 +100,39 @@ def test_a_session_of_an_admin_is_the_staff(open_page, session_url, session):
 
     expect(page.locator("#identity")).to_contain_text("ana@example.com")
     expect(page.locator("#identity [title]")).to_have_attribute("title", "You see internal and public documents.")
+
+
+READER = {"X-API-Key": "reader-key"}  # What a proxy in front adds, so that a browser can open the pages.
+
+
+def test_what_authorize_is_told_opens_what_is_tried_out(open_page):
+    page: Page = open_page("/docs", extra_http_headers=READER)
+    expect(page.locator("body")).to_contain_text("/api/query")
+    page.locator("button.authorize").click()
+    page.locator("#auth-bearer-value").fill("scraper-key")
+    bearer = page.locator(".auth-container form").filter(has=page.locator("#auth-bearer-value"))
+    bearer.locator("button.authorize").click()
+    page.locator(".auth-container button.btn-done").first.click()
+    operation = page.locator("#operations-operations-metrics_metrics_get")
+    operation.locator(".opblock-summary-control").click()
+    operation.locator(".try-out__btn").click()
+    operation.locator(".execute").click()
+
+    expect(page.locator(".live-responses-table tbody .response-col_status")).to_contain_text("200")
+
+
+def test_the_description_can_be_read_and_searched(open_page):
+    page: Page = open_page("/redoc", extra_http_headers=READER)
+    expect(page.locator("body")).to_contain_text("Answer one question, with citations")
+    page.locator("input.search-input").press_sequentially("batch")
+
+    expect(page.locator("[data-role='search:results']")).to_contain_text("Batch")
+    expect(page.locator("body")).to_contain_text("Authorizations:", ignore_case=True)
+
+
+def test_the_playground_answers_a_question(open_page):
+    page: Page = open_page("/copilot/playground/", extra_http_headers=READER)
+    page.locator("textarea").first.fill("What is the import GST in Singapore?")
+    page.get_by_role("button", name="Start", exact=True).click()
+
+    expect(page.locator("body")).to_contain_text("[Singapore GST Guide")

@@ -10,6 +10,7 @@ from langchain_core.documents import Document
 from app.cli import COMMANDS
 from app.ledger import open_database
 from app.settings.values import LOCAL_SERVERS
+from tests.corpora import write_documents
 from tests.indexes import index_in, put
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
@@ -17,10 +18,7 @@ DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore 
 
 @pytest.fixture
 def corpus(tmp_path) -> Path:
-    folder = tmp_path / "desk" / "01_regulatory"
-    folder.mkdir(parents=True)
-    (folder / "gst.md").write_text(DOCUMENT)
-    return folder.parent
+    return write_documents(tmp_path / "desk", {"01_regulatory/gst.md": DOCUMENT})
 
 
 def test_ask_as_json_prints_the_whole_answer_object(waypoint, corpus):
@@ -174,23 +172,6 @@ def test_a_store_folder_that_cannot_be_made_is_a_clear_error(waypoint, corpus, m
 
     assert code == 1
     assert "check CHROMA_PATH" in err
-
-
-@pytest.mark.parametrize("command", [(), ("ask",), ("ingest",), ("serve",)])
-def test_help_helps(waypoint, command):
-    code, out, _ = waypoint(*command, "--help")
-    assert code == 0
-    assert "Usage: waypoint" in out
-
-
-def test_the_installed_command_starts_without_importing_what_it_does_not_need():
-    program = (
-        "import sys; import app.cli; "
-        "heavy = {'torch', 'chromadb', 'langchain_groq', 'fastapi', 'langchain_classic'}; "
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

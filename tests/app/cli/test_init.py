@@ -13,6 +13,7 @@ from app.settings.table import FIRST
 from app.wings.knowledge.testing import read_cases
 from app.wiring import open_index
 from chains.scope import ScopeGate, load_scope
+from tests.corpora import write_documents
 
 FILES = {".env", "handbook/examples.yaml", "handbook/first.tests.yaml", "handbook/scope.yaml", "handbook/teams.yaml"}
 LEAVE = "# Leave\n\n## Notice\n\nAsk for leave two weeks before it begins.\n"
@@ -31,10 +32,7 @@ def files() -> set[str]:
 @pytest.fixture
 def handbook() -> Path:
     """A folder with one document."""
-    folder = Path("handbook")
-    folder.mkdir()
-    (folder / "leave.md").write_text(LEAVE)
-    return folder
+    return write_documents(Path("handbook"), {"leave.md": LEAVE})
 
 
 def test_a_new_folder_gets_its_first_files_and_the_next_commands(waypoint):
@@ -145,11 +143,8 @@ def test_a_file_in_the_place_of_the_folder_is_bad_usage(waypoint):
 
 
 def test_the_example_questions_are_about_the_documents_and_answered_by_them(waypoint, handbook):
-    (handbook / "travel: home").mkdir()
-    (handbook / "travel: home" / "rules.md").write_text(
-        '# Travel\n\n## Who "approves" #1 ##\n\nYour head of team approves travel.\n'
-    )
-    (handbook / "plain.md").write_text("No heading.\n")
+    rules = '# Travel\n\n## Who "approves" #1 ##\n\nYour head of team approves travel.\n'
+    write_documents(handbook, {"travel: home/rules.md": rules, "plain.md": "No heading.\n"})
     waypoint("init", "handbook")
     waypoint("ingest", "handbook")
     offered = offered_questions()

@@ -4,22 +4,24 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from app.cli.ingest import watch_folders
+from benchmarks.processes import service
+from chains.errors import IndexBusyError
+from tests.corpora import write_documents
 from tests.fakes import fake_groq
+from tests.processes import run_waypoint
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
-WAYPOINT = (sys.executable, "-c", "from app.cli import main; main()")
 NEEDLESS = [
     *("aio_pika", "prometheus_client", "fastapi", "langserve", "redis", "chromadb", "langchain_classic"),
     *("langchain_groq", "onnx", "pypdfium2"),
@@ -34,10 +36,8 @@ def desk(tmp_path_factory) -> Path:
     if compiler := shutil.which("cc"):
         command = [compiler, "-shared", "-fPIC", "-o", folder / "lookups.so", ROOT / "tests" / "lookups.c", "-ldl"]
         subprocess.run(command, check=True)
-    corpus = folder / "01_regulatory"
-    corpus.mkdir()
-    (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n")
-    done = waypoint(folder, "ingest", str(corpus))
+    text = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+    done = waypoint(folder, "ingest", str(write_documents(folder / "01_regulatory", {"gst.md": text})))
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -48,55 +48,22 @@ def served(desk) -> Path:
     with fake_groq() as groq:
         variables = {"GROQ_API_KEY": "gsk_test", "LLM_BASE_URL": groq.url.replace("127.0.0.1", "localhost")}
         assert waypoint(desk, "ask", QUESTION, **variables).returncode == 0
-        with serving(desk, LOG_LEVEL="debug", CACHE_ENABLED="true", **variables) as url:
-            assert httpx.post(f"{url}/api/query", json={"query": QUESTION}).is_success
+        settings = spied_on(desk, LOG_LEVEL="debug", CACHE_ENABLED="true", **variables)
+        with service(desk, **settings) as running:
+            assert httpx.post(f"{running.url}/api/query", json={"query": QUESTION}).is_success
+            running.send(signal.SIGTERM)
+            assert running.exit_code() == 0
     return desk
 
 
-def environment(folder: Path, **variables: str) -> dict[str, str]:
-    plain = {"PATH": os.defpath, "HOME": str(folder), "PYTHONPATH": str(ROOT), "SCOPE_FILE": "off"}
-    watched = {"LD_PRELOAD": str(folder / "lookups.so"), "LOOKUPS": str(folder / "lookups"), "MIN_CHUNKS": "0"}
-    return plain | watched | variables
+def spied_on(folder: Path, **variables: str) -> dict[str, str]:
+    """Return the settings of a process whose look-ups of names are written down."""
+    watching = {"LD_PRELOAD": str(folder / "lookups.so"), "LOOKUPS": str(folder / "lookups")}
+    return {"HOME": str(folder), "SCOPE_FILE": "off", "MIN_CHUNKS": "0", **watching, **variables}
 
 
-def waypoint(folder: Path, *words: str, stdout: Any = subprocess.PIPE, **variables: Any) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [*WAYPOINT, *words],
-        cwd=folder,
-        env=environment(folder, **variables),
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-
-
-@contextmanager
-def serving(folder: Path, **variables: str) -> Iterator[str]:
-    """Run `waypoint serve` until the body is done, and see it end well."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    with (folder / "serve.log").open("w") as log:
-        process = subprocess.Popen(
-            [*WAYPOINT, "serve", "--port", str(port)], cwd=folder, env=environment(folder, **variables), stderr=log
-        )
-        try:
-            wait_until(lambda: is_ready(url) or process.poll() is not None)
-            assert process.poll() is None, (folder / "serve.log").read_text()
-            yield url
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
-
-
-def is_ready(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/health/ready").is_success
-    except httpx.TransportError:
-        return False
+def waypoint(folder: Path, *words: str, stdout: Any = subprocess.PIPE, **variables: str) -> subprocess.CompletedProcess:
+    return run_waypoint(folder, *words, stdout=stdout, **spied_on(folder, **variables))
 
 
 def test_no_name_is_looked_up_but_the_configured_ones(served):
@@ -110,13 +77,13 @@ def test_nothing_is_kept_in_the_users_folder_but_our_own_cache(served):
 
 
 def test_debug_logs_hold_no_word_of_questions_documents_or_answers(served):
-    log = (served / "serve.log").read_text()
+    log = (served / "messages.txt").read_text()
     assert '"event": "answer"' in log
     assert [word for word in ("Singapore", "rate of GST", "Nine percent") if word in log] == []
 
 
 def test_the_service_says_at_start_what_it_works_with(served):
-    lines = [json.loads(line) for line in (served / "serve.log").read_text().splitlines()]
+    lines = [json.loads(line) for line in (served / "messages.txt").read_text().splitlines() if line[0] == "{"]
     [start] = [line for line in lines if line["event"] == "starting"]
 
     told = {name: start[name] for name in ("provider", "model", "store", "chunks", "without_token")}
@@ -147,14 +114,8 @@ def test_one_question_imports_only_what_it_needs(desk):
         "try:\n    main()\n"
         "finally:\n    print(sorted(set(sys.modules) & NEEDLESS), file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "ask", QUESTION, "--top-k", "3"],
-        cwd=desk,
-        env=environment(desk, RABBITMQ_URL="amqp://127.0.0.1:9/"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    settings = spied_on(desk, RABBITMQ_URL="amqp://127.0.0.1:9/")
+    done = run_waypoint(desk, "ask", QUESTION, "--top-k", "3", program=["-c", program], **settings)
     assert (done.returncode, done.stderr) == (0, "[]\n")
 
 
@@ -183,3 +144,91 @@ def test_a_service_whose_ledger_cannot_be_kept_says_so_in_one_line(desk):
     assert done.returncode == 1
     assert "waypoint: the ledger '/proc/none/waypoint_kb.ledger.sqlite3' cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# What a shell starts in the background ignores Ctrl-C, and so do the processes that it starts.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from app.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """Run `watch_folders` in a thread; yields the folder, what was ingested, and what was complained of."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    calls: list[object] = []
+    complaints: list[str] = []
+    busy = threading.Event()
+    stop = threading.Event()
+
+    def ingest(changed):
+        if busy.is_set():
+            busy.clear()
+            msg = "Another ingestion is at work."
+            raise IndexBusyError(msg)
+        calls.append(changed)
+
+    thread = threading.Thread(
+        target=watch_folders, args=([folder], ingest), kwargs={"complain": complaints.append, "stop": stop}
+    )
+    thread.start()
+    wait_until(lambda: calls == [None])
+    yield folder, calls, complaints, busy
+    stop.set()
+    thread.join()
+
+
+def taken(calls, path: Path) -> bool:
+    return any(changed is not None and path in changed for changed in calls)
+
+
+def test_changes_are_taken_up_and_those_of_the_rules_mean_all_files(watched):
+    folder, calls, _, _ = watched
+    (folder / "a.md").write_text("# A")
+    wait_until(lambda: taken(calls, folder / "a.md"))
+    (folder / ".waypointignore").write_text("x")
+    wait_until(lambda: calls[-1] is None)
+
+
+def test_what_cannot_be_taken_up_now_is_tried_again(watched):
+    folder, calls, complaints, busy = watched
+    busy.set()
+    (folder / "b.md").write_text("# B")
+    wait_until(lambda: taken(calls, folder / "b.md"))
+    assert complaints == ["Another ingestion is at work. The changes are tried again."]
+
+
+def test_ctrl_c_ends_the_command_cleanly_and_what_changed_is_in_the_index(tmp_path):
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nWords.")
+    environment = {"VECTOR_STORE_TYPE": "memory", "PATH": "", "MIN_CHUNKS": "0"}
+    command = [sys.executable, "-c", PROGRAM, "ingest", str(folder), "--watch"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        assert any(line.startswith("Watching ") for line in lines)
+        assert "1 added" in next(line for line in lines if "chunks" in line)
+        (folder / "b.md").write_text("# B\n\nWords.")
+        assert "1 added" in next(line for line in lines if "chunks" in line)
+        (folder / "a.md").unlink()
+        assert "1 deleted" in next(line for line in lines if "chunks" in line)
+        process.send_signal(signal.SIGINT)
+        assert next(lines).startswith("Stopped.")
+        assert process.wait() == 0
+
+
+def test_watching_goes_with_folders_only(waypoint):
+    code, _, err = waypoint("ingest", "s3://bucket", "--watch")
+    assert (code, "--watch needs local folders" in err) == (2, True)

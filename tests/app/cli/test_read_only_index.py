@@ -2,14 +2,15 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.corpora import write_documents
+from tests.processes import run_waypoint
+
 QUESTION = "What is the GST rate on imports into Singapore?"
 # The superuser writes what nobody may write, until it gives that right up.
 PLAIN_USER = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
@@ -26,9 +27,8 @@ pytestmark = [
 @pytest.fixture(scope="module", params=STORES, ids=["chroma", "memory"])
 def desk(request, tmp_path_factory) -> Iterator["Desk"]:
     folder = tmp_path_factory.mktemp("desk")
-    corpus = folder / "01_regulatory"
-    corpus.mkdir()
-    (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n")
+    text = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+    corpus = write_documents(folder / "01_regulatory", {"gst.md": text})
     desk = Desk(folder, request.param)
     assert desk.run("ingest", str(corpus)).returncode == 0
     for path in desk.held():
@@ -45,15 +45,7 @@ class Desk:
         self.store = folder / "store"
         self.aside = folder / "aside"
         self.aside.mkdir()
-        self._folder = folder
-        variables = {"PATH": os.defpath, "HOME": str(Path.home()), "PYTHONPATH": str(ROOT)}
-        self._environment = variables | settings | {"TMPDIR": str(self.aside)}
-
-    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        command = [*PLAIN_USER, sys.executable, "-c", "from app.cli import main; main()", *words]
-        return subprocess.run(
-            command, cwd=self._folder, env=self._environment, capture_output=True, text=True, check=False, timeout=120
-        )
+        self.run = partial(run_waypoint, folder, before=PLAIN_USER, **settings, TMPDIR=str(self.aside))
 
     def held(self) -> list[Path]:
         return sorted([self.store, *self.store.rglob("*")], key=lambda path: len(path.parts))

@@ -8,6 +8,7 @@ from app.cli.ingest import read_settings, service_to_ask
 from app.wiring import service
 from app.wiring.storage import SAMPLE_INDEX
 from chains.errors import VectorStoreError
+from tests.corpora import write_documents
 
 COSMETICS = "Does a cosmetic product imported into Indonesia need a BPOM notification?"
 GUIDE = "# Clinic Guide\n\n## Opening hours\n\nThe clinic in Bedok opens at 8 am.\n"
@@ -32,13 +33,6 @@ def _opened_once():
     service._opened.cache_clear()
 
 
-def clinic() -> Path:
-    folder = Path("clinic")
-    folder.mkdir(exist_ok=True)
-    (folder / "guide.md").write_text(GUIDE)
-    return folder
-
-
 def test_without_anything_of_ones_own_the_sample_answers_from_its_own_index_and_says_so(waypoint):
     code, out, err = waypoint("ask", COSMETICS)
 
@@ -50,7 +44,7 @@ def test_without_anything_of_ones_own_the_sample_answers_from_its_own_index_and_
     assert service.open_chain().invoke({"question": COSMETICS})["outcome"] == "answered"
     assert "0 added, 0 updated" in waypoint("ingest")[1]
 
-    waypoint("ingest", str(clinic()))
+    waypoint("ingest", str(write_documents(Path("clinic"), {"guide.md": GUIDE})))
     code, out, err = waypoint("ask", COSMETICS)
     assert ("BPOM notification" in out, SAMPLE_SAID in err) == (False, False)
     assert "8 am" in waypoint("ask", HOURS)[1]

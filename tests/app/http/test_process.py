@@ -16,6 +16,7 @@ import structlog
 from app.settings import load_settings
 from app.wiring import open_index
 from benchmarks.processes import Service, service
+from tests.corpora import write_documents
 from tests.fakes import FakeGroq, Reply
 from tests.streams import merged
 from tests.waiting import wait_until
@@ -38,9 +39,8 @@ def _logs_as_they_were() -> Iterator[None]:
 def folder(tmp_path_factory) -> Path:
     """A folder with a small index, in a store that several processes may open."""
     folder = tmp_path_factory.mktemp("service")
-    (folder / "desk").mkdir()
-    (folder / "desk" / "gst.md").write_text(DOCUMENT)
-    open_index(load_settings(_env_file=None, **store(folder))).ingest([folder / "desk"])
+    desk = write_documents(folder / "desk", {"gst.md": DOCUMENT})
+    open_index(load_settings(_env_file=None, **store(folder))).ingest([desk])
     return folder
 
 

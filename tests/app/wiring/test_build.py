@@ -8,7 +8,16 @@ from app.adapters.embeddings.cached import DiskCachedEmbeddings
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
+from app.wiring.chain import confidence_strategy
 from chains.around import Call
+from chains.confidence import (
+    CalibratedConfidence,
+    CompositeConfidence,
+    Thresholds,
+    WithoutFactors,
+    score_confidence,
+    without_confidence,
+)
 from chains.errors import ConfigurationError, EmbeddingError
 from tests.fakes import WordEmbeddings
 from tests.faulty import faulty_groq
@@ -146,3 +155,20 @@ def test_a_warm_up_that_fails_stops_nothing(tmp_path):
     assert logs == [
         {"event": "warm_up_failed", "log_level": "warning", "stage": "retrieval", "error": "EmbeddingError"}
     ]
+
+
+def strategy(**settings):
+    return confidence_strategy(load_settings(**settings))
+
+
+def test_the_settings_name_the_strategy_its_thresholds_and_whether_its_factors_are_shown():
+    thresholds = {"confidence_low_threshold": 0.1, "confidence_medium_threshold": 0.2, "confidence_high_threshold": 0.3}
+
+    assert strategy(confidence_strategy="tiered") is score_confidence
+    assert strategy(confidence_strategy="composite", retrieval_top_k=7, **thresholds) == CompositeConfidence(
+        Thresholds(0.1, 0.2, 0.3), top_k=7
+    )
+    assert isinstance(strategy(), CalibratedConfidence)
+    kept = strategy(confidence_strategy="tiered", confidence_include_factors="no")
+    assert kept == WithoutFactors(score_confidence)
+    assert strategy(confidence_enabled="no") is without_confidence

@@ -16,19 +16,17 @@ from chains.caching.typed_cache import LEVELS, MemoryStore
 from chains.clock import SystemClock
 from chains.output import merge
 from tests.chains.caching.chain import Chain
+from tests.corpora import write_documents
 from tests.fakes import WordEmbeddings
 
 ROOT = Path(__file__).parents[3]
-REDIS_URL = "redis://127.0.0.1:6379/9"
 QUESTION: Any = {"question": "Which rate does GST have?"}
 
 
 @pytest.fixture
 def corpus(tmp_path):
-    folder = tmp_path / "corpus" / "01_regulatory"
-    folder.mkdir(parents=True)
-    (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent.")
-    return tmp_path / "corpus"
+    text = "# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent."
+    return write_documents(tmp_path / "corpus", {"01_regulatory/gst.md": text})
 
 
 @pytest.fixture(params=["memory", "ledger"])

@@ -4,6 +4,7 @@ from app.settings import load_settings
 from app.settings.reading import SettingsError
 from app.wiring import Service, open_service
 from chains.state import Question
+from tests.corpora import write_documents
 
 GUIDE = """---
 title: GST Guide
@@ -21,9 +22,7 @@ QUESTION: Question = {"question": "What is the rate of GST on imports into Singa
 
 @pytest.fixture
 def corpus(tmp_path):
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "corpus" / "gst.md").write_text(GUIDE)
-    return tmp_path / "corpus"
+    return write_documents(tmp_path / "corpus", {"gst.md": GUIDE})
 
 
 def services(folder, **settings) -> Service:

@@ -10,6 +10,7 @@ from app.wiring.llm import chat_model, providers
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import FourCharacters
+from tests.corpora import write_documents
 from tests.fakes import Reply, WordEmbeddings
 
 EMBEDDINGS = {"embedding_provider": "openai-compatible"}
@@ -18,10 +19,9 @@ QUESTION: Any = {"question": "Which rate does GST have?"}
 
 @pytest.fixture
 def corpus(tmp_path):
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent.")
-    return folder
+    return write_documents(
+        tmp_path / "corpus", {"gst.md": "# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent."}
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,7 @@ async def test_readiness_asks_the_service_that_embeds(httpserver: HTTPServer, tm
 
 
 def test_compression_cuts_the_passages_with_the_deployment_s_prompt(groq, corpus, tmp_path):
-    texts = tmp_path / "prompts"
-    texts.mkdir()
-    (texts / "compression.txt").write_text("Our own words: {document}")
+    texts = write_documents(tmp_path / "prompts", {"compression.txt": "Our own words: {document}"})
     options: Any = {"retriever_type": "compression", "prompts_path": texts}
     settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_file="off", **options)
     services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
@@ -92,9 +90,8 @@ def test_a_window_that_cannot_be_is_refused_at_start(settings, told):
 
 
 def test_a_model_with_a_small_window_is_shown_less(groq, tmp_path):
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\n" + "The rate of GST is nine percent of it. " * 60)
+    text = "# GST Guide\n\n## Rate\n\n" + "The rate of GST is nine percent of it. " * 60
+    corpus = write_documents(tmp_path / "corpus", {"gst.md": text})
     models = {"llm_model": "large", "llm_allowed_models": "small", "llm_context_tokens": "131072,small=1500"}
     settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_file="off", **models)
     services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))

@@ -16,6 +16,7 @@ from benchmarks.documents import pdf
 from chains import build_chain
 from chains.errors import ConfigurationError
 from chains.state import Question
+from tests.corpora import write_documents
 
 MARGINS = "---\naudience: internal\n---\n# Margins\n\nThe margin on a lost seal is 5 SGD.\n"
 
@@ -25,11 +26,8 @@ def settings(tmp_path_factory) -> Any:
     place = tmp_path_factory.mktemp("program")
     options = {"chroma_path": place / "index", "scope_file": "off", "answer_log": False}
     settings = load_settings(_env_file=None, **options)
-    folder = place / "documents"
-    folder.mkdir()
-    (folder / "seals.pdf").write_bytes(pdf("The fee for a lost container seal is 25 SGD for each seal."))
-    (folder / "secret.md").write_text(MARGINS)
-    open_index(settings).ingest([folder])
+    seals = pdf("The fee for a lost container seal is 25 SGD for each seal.")
+    open_index(settings).ingest([write_documents(place / "documents", {"seals.pdf": seals, "secret.md": MARGINS})])
     return settings
 
 

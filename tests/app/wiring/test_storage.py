@@ -3,6 +3,7 @@ import pytest
 from app.settings import load_settings
 from app.wiring import Parts, open_index, open_service
 from app.wiring.storage import ledger_file, ledger_of
+from tests.corpora import write_documents
 from tests.fakes import WordEmbeddings
 
 PUBLIC = {"configurable": {"audience": "public"}}
@@ -11,16 +12,12 @@ QUESTION = "Which discount do we give on the rate?"
 
 @pytest.fixture
 def corpus(tmp_path):
-    files = {
+    documents = {
         "01_regulatory/gst.md": "# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent, without discount.",
         "02_carriers/line.md": "---\nsource_type: internal_memo\n---\n# Line\n\nThe line gives a discount on the rate.",
         "04_internal_synthetic/desk.md": "# Desk\n\n## Discounts\n\nThe desk may give a discount of five on the rate.",
     }
-    for name, text in files.items():
-        path = tmp_path / "corpus" / name
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-    return tmp_path / "corpus"
+    return write_documents(tmp_path / "corpus", documents)
 
 
 STORES = ["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)]

@@ -9,6 +9,7 @@ from langchain_core.runnables.base import coerce_to_runnable
 from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
 from tests.cases import cases
+from tests.corpora import write_documents
 
 INDONESIA = "What documents do I need to ship sea freight from Singapore to Indonesia?"
 BATHS = {
@@ -74,11 +75,8 @@ def desk(tmp_path_factory) -> Service:
 @pytest.fixture(scope="module")
 def baths(tmp_path_factory) -> Service:
     folder: Path = tmp_path_factory.mktemp("baths")
-    (folder / "documents").mkdir()
-    for name, text in BATHS.items():
-        (folder / "documents" / name).write_text(text, encoding="utf-8")
     services = open_service(load_settings(_env_file=None, chroma_path=folder / "store", min_chunks=0))
-    services.index.ingest([folder / "documents"])
+    services.index.ingest([write_documents(folder / "documents", BATHS)])
     return services
 
 

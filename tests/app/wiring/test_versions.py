@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from app.wiring import Service
 from benchmarks.offline import offline
 from chains.state import Question
+from tests.corpora import write_documents
 
 HANDBOOKS = {
     "public/allowances.md": "# Allowances 2023\n\nThe bicycle allowance is 30 euro a month.\n",
@@ -20,10 +21,7 @@ HANDBOOKS = {
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
     folder: Path = tmp_path_factory.mktemp("handbooks")
-    for name, text in HANDBOOKS.items():
-        (folder / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "docs" / name).write_text(text)
-    return offline(folder, folder / "docs")
+    return offline(folder, write_documents(folder / "docs", HANDBOOKS))
 
 
 def cited(service: Service, question: str, audience: str = "internal") -> list[str | None]:

@@ -17,6 +17,7 @@ from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import parse_file
 from tests import hostile_files
+from tests.corpora import write_documents
 from tests.shelf import Shelf
 
 
@@ -32,9 +33,7 @@ def documents(tmp_path) -> list[Path]:
         "rates.html": "<title>Gebühr</title><h2>Rate</h2><p>Nine percent.".encode(),
         "long.md": b"# Long\n\n## Part\n\n| a | b |\n|---|---|\n" + (b"| one " * 100 + b"|\n") * (LOCAL_BYTES // 600),
     }
-    for name, content in contents.items():
-        (tmp_path / name).write_bytes(content)
-    return [tmp_path / name for name in contents]
+    return [write_documents(tmp_path, contents) / name for name in contents]
 
 
 def test_a_file_is_read_alike_in_this_process_and_in_the_worker(documents):

@@ -98,20 +98,6 @@ def test_equal_requests_are_one_task(pages, good):
     assert pages.queue.asked == 1
 
 
-def test_a_page_that_nobody_waits_for_is_given_up_and_the_next_one_drawn(pages, slow, good):
-    async def leave() -> None:
-        drawing = [asyncio.create_task(pages.picture(slow, 300)) for _ in range(2)]
-        await await_until(lambda: pages.queue.asked)
-        waiting = asyncio.create_task(pages.picture(slow, 301))
-        await await_until(lambda: pages.queue.asked == 2)
-        for task in (*drawing, waiting):
-            task.cancel()
-        await await_until(lambda: not pages.queue.waiting)
-        assert await pages.picture(good, 300)
-
-    asyncio.run(leave())
-
-
 def test_a_page_is_drawn_on_while_one_of_two_readers_waits(pages, slow):
     async def leave() -> None:
         first, second = (asyncio.create_task(pages.picture(slow, 300)) for _ in range(2))

@@ -184,7 +184,7 @@ def hanging(request, corpus):
         yield url, groq
 
 
-@pytest.mark.parametrize("path", ASKED)
+@pytest.mark.parametrize("path", [*ASKED, "/copilot/playground/run"])
 def test_a_client_that_leaves_stops_the_generation_whichever_way_it_asked(hanging, path):
     url, groq = hanging
     asked, left = groq.asked, groq.left

@@ -164,6 +164,14 @@ async def test_an_error_reaches_the_client_with_its_status_and_what_to_do(remote
         await remote.ainvoke({"question": QUESTION})
 
 
+def test_events_are_not_cached_and_not_buffered_by_proxies(client):
+    with client.stream("POST", "/copilot/stream", json={"input": {"question": QUESTION}}) as response:
+        headers = response.headers
+
+    assert headers["content-type"].startswith("text/event-stream")
+    assert (headers["cache-control"], headers["x-accel-buffering"]) == ("no-cache", "no")
+
+
 async def test_langchain_messages_are_a_history(remote, groq):
     await remote.ainvoke({"question": QUESTION, "history": [HumanMessage("What is GST?"), AIMessage("A tax.")]})
 

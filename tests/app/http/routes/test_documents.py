@@ -17,6 +17,7 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wiring import open_service
 from benchmarks.documents import pdf
 from tests.access import bearer, key_entry, settings_over
+from tests.corpora import write_documents
 from tests.hostile_files import content, names
 from tests.ledger.test_answers import answer as logged_answer
 
@@ -34,16 +35,15 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("library") / "docs"
-    for name in ("regulatory", "internal"):
-        (folder / name).mkdir(parents=True)
-    (folder / "regulatory" / "gst.md").write_text(GUIDE)
-    (folder / "internal" / "margins.md").write_text("# Margins\n\nThe margin is 7 %.")
-    (folder / "regulatory" / "plan.md").write_text(HOSTILE)
-    (folder / "regulatory" / "rates.pdf").write_bytes(pdf("A title", RATES, ""))
-    (folder / "internal" / "secret.pdf").write_bytes(pdf("Secret words"))
-    (folder / "regulatory" / "changing.pdf").write_bytes(pdf("These words stay"))
-    return folder
+    documents: dict[str, str | bytes] = {
+        "regulatory/gst.md": GUIDE,
+        "internal/margins.md": "# Margins\n\nThe margin is 7 %.",
+        "regulatory/plan.md": HOSTILE,
+        "regulatory/rates.pdf": pdf("A title", RATES, ""),
+        "internal/secret.pdf": pdf("Secret words"),
+        "regulatory/changing.pdf": pdf("These words stay"),
+    }
+    return write_documents(tmp_path_factory.mktemp("library") / "docs", documents)
 
 
 @pytest.fixture(scope="module")

@@ -160,8 +160,3 @@ def test_health_tells_status_time_uptime_and_version(client):
     body = client.get("/api/health").json()
     assert set(body) == {"status", "timestamp", "uptime", "version"}
     assert body["status"] == "ok"
-
-
-def test_an_unknown_route_is_a_404_in_the_same_form(client):
-    response = client.get("/nowhere")
-    assert (response.status_code, set(response.json())) == (404, {"error", "message"})

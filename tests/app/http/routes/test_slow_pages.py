@@ -12,6 +12,7 @@ from app.wiring import open_index
 from benchmarks.documents import heavy_pdf, pdf
 from benchmarks.processes import service
 from tests.access import serving, settings_over, talking
+from tests.corpora import write_documents
 
 WORDS = "Words that can be read"
 SLOW, GOOD = "/documents/docs_slow/pages/1", "/documents/docs_good/pages/1"
@@ -22,10 +23,9 @@ DRAWN_AT_ONCE, WAITING = 2, 8
 def folder(tmp_path_factory) -> Path:
     """A folder with an index of a slow PDF and a usual one."""
     folder = tmp_path_factory.mktemp("slow")
-    (folder / "corpus" / "docs").mkdir(parents=True)
-    (folder / "corpus" / "docs" / "slow.pdf").write_bytes(heavy_pdf(WORDS))
-    (folder / "corpus" / "docs" / "good.pdf").write_bytes(pdf(WORDS))
-    open_index(settings_over(folder, "http://127.0.0.1:1", min_chunks=0)).ingest([folder / "corpus"])
+    documents = {"docs/slow.pdf": heavy_pdf(WORDS), "docs/good.pdf": pdf(WORDS)}
+    index = open_index(settings_over(folder, "http://127.0.0.1:1", min_chunks=0))
+    index.ingest([write_documents(folder / "corpus", documents)])
     return folder
 
 

@@ -17,6 +17,7 @@ from app.wings.knowledge.verification import Document, verify
 from app.wiring import Service, open_service
 from app.wiring.storage import ledger_of
 from tests.access import bearer, key_entry
+from tests.corpora import write_documents
 from tests.fakes import Reply, groq_server
 from tests.served import ANSWER, GUIDE, QUESTION, guide_services, served
 from tests.waiting import wait_until
@@ -180,10 +181,8 @@ def test_nothing_is_logged_where_the_log_is_off_or_answers_are_only_tested(tmp_p
 
 @pytest.fixture
 def corpus(tmp_path, waypoint) -> None:
-    (tmp_path / "desk").mkdir()
-    (tmp_path / "desk" / "gst.md").write_text(GUIDE)
-    (tmp_path / "desk" / "gst.tests.yaml").write_text(f"- question: {QUESTION}\n  must_say: 9 %\n")
-    waypoint("ingest", str(tmp_path / "desk"))
+    cases = f"- question: {QUESTION}\n  must_say: 9 %\n"
+    waypoint("ingest", str(write_documents(tmp_path / "desk", {"gst.md": GUIDE, "gst.tests.yaml": cases})))
 
 
 def test_answers_of_commands_are_logged_and_those_of_tests_are_not(corpus, tmp_path, waypoint):

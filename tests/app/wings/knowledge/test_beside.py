@@ -23,6 +23,7 @@ from chains.side_steps import counts
 from evals import rows
 from evals.questions import Case
 from tests.chains.gst import gst_chain
+from tests.corpora import write_documents
 
 RATE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 QUESTION: Any = {"question": "What is the rate of GST on imports into Singapore?"}
@@ -34,10 +35,7 @@ def fail(*_: object, **__: object) -> Any:
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    made = tmp_path / "desk"
-    made.mkdir()
-    (made / "gst.md").write_text(RATE)
-    return made
+    return write_documents(tmp_path / "desk", {"gst.md": RATE})
 
 
 @pytest.mark.parametrize("step", ["open_answers", "check", "count_recalled"])
@@ -172,8 +170,7 @@ def services(tmp_path_factory) -> Service:
 @given(first=MARKDOWN, second=MARKDOWN)
 def test_no_markdown_breaks_an_ingestion_an_answer_or_lint(services, tmp_path, first, second):
     texts = {"a.md": RATE + first, "b.md": second}
-    for name, text in texts.items():
-        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+    write_documents(tmp_path, {name: text.encode("utf-8", "surrogatepass") for name, text in texts.items()})
 
     report = services.index.ingest([tmp_path])
     answer = services.chain.invoke(QUESTION)

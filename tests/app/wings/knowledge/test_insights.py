@@ -17,6 +17,7 @@ from app.wings.knowledge.insights import Insights, draft, insights
 from app.wings.knowledge.testing import read_cases
 from app.wiring import Service, open_service
 from tests.access import bearer, key_entry
+from tests.corpora import write_documents
 from tests.served import served
 
 NOW = 1_800_000_000.0
@@ -44,9 +45,7 @@ def citing(doc_id: str, title: str, **values: Any) -> tuple[LoggedAnswer, Quote]
 @pytest.fixture(scope="module")
 def services(tmp_path_factory) -> Service:
     folder = tmp_path_factory.mktemp("insights")
-    for name, text in FILES.items():
-        (folder / "desk" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "desk" / name).write_text(text)
+    write_documents(folder / "desk", FILES)
     settings = load_settings(_env_file=None, chroma_path=folder / "store", llm_provider="offline", min_chunks=0)
     services = open_service(settings, serving=False)
     services.index.ingest([folder / "desk"])

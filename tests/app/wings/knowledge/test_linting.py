@@ -4,40 +4,19 @@ from pathlib import Path
 import pytest
 
 from app.wiring import sample_corpus
+from tests.cases import cases
+from tests.corpora import write_documents
 
 RATE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is {} %.\n"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    made = tmp_path / "desk"
-    made.mkdir()
-    monkeypatch.chdir(tmp_path)
-    (made / "gst.md").write_text(RATE.format(9))
-    return made
+def folder(tmp_path) -> Path:
+    return write_documents(tmp_path / "desk", {"gst.md": RATE.format(9)})
 
 
 def write(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text)
-
-
-def test_two_documents_that_contradict_each_other_are_named_with_both_places(folder, waypoint):
-    write(folder, "memo.md", "# Import tax\n\nGST on imports into Singapore is charged at 8 %.\n")
-    code, out, err = waypoint("lint", "desk")
-
-    assert code == 1
-    assert out.startswith("desk/gst.md:5: conflict: 9 % here, 8 % in desk/memo.md:3: 'The rate of GST on imports")
-    assert "2 documents: 1 error, 0 warnings" in err
-
-
-def test_titles_that_no_reader_can_tell_apart_are_named(folder, waypoint):
-    write(folder, "zoll.md", "---\ntitle: G\u0405T Gu\u0456de\n---\n\nThe fee for a registration is 300 SGD.\n")
-    code, out, _ = waypoint("lint", "desk")
-
-    assert code == 0
-    assert out.startswith(
-        "desk/zoll.md:2: title: no reader of a citation can tell 'G\u0405T Gu\u0456de' from the title of"
-    )
 
 
 def test_titles_that_answers_label_are_no_finding(folder, waypoint):
@@ -46,10 +25,6 @@ def test_titles_that_answers_label_are_no_finding(folder, waypoint):
     write(folder, "zz.md", "---\ntitle: Fee\u0455\n---\n# Fee\u0455\n\nDogs stay out of the hall at all times.\n")
     _, out, _ = waypoint("lint", "desk")
     assert [line.partition(":")[0] for line in out.splitlines() if "title" in line] == ["desk/zz.md"]
-
-
-def test_a_folder_without_findings_is_clean(folder, waypoint):
-    assert waypoint("lint", "desk")[:2] == (0, "")
 
 
 def test_the_sample_corpus_has_nothing_to_find(waypoint):
@@ -84,39 +59,73 @@ def test_the_level_that_fails_is_chosen(folder, waypoint, rate, level, expected)
     assert waypoint("lint", "desk", "--fail-on", level)[0] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (RATE.format(9), "desk/gst.md:1: duplicate: the same text as desk/a.md"),
+SHARED = " ".join(f"Word{number} and ship{number} sail to port{number}." for number in range(20))
+SOMEWHERE = ("gst.md", "gst.md#rate", "#here", "https://example.org/x", "mailto:desk@example.org", "/somewhere")
+BARE = RATE.replace("# GST Guide", "")
+# What stands beside the guide, how the command ends, if that is told, and a line of what it prints; None is nothing.
+LINTED: dict[str, list[tuple[dict[str, str], int | None, str | None]]] = {
+    "nothing is found in a clean folder": [({}, 0, None)],
+    "two documents that contradict each other": [
         (
-            "---\nreview_by: 2020-01-31\n---\n# Old\n\nA rule about ships.\n",
-            "a.md:2: old: its review was due on 2020-01-31",
-        ),
-        ("# A\n\nSee [the guide](gts.md) for ships.\n", "a.md:3: link: 'gts.md': there is no such file"),
-        (
-            "# A\n\nSee [the guide](gst.md#no) for ships.\n",
-            "a.md:3: link: 'gst.md#no': gst.md has no heading of this name",
-        ),
-        ("Ships sail from here every day.\n", "a.md:1: title: it has no title; citations call it 'A'"),
-        ("# A\n\n## Empty\n\n-\n", "a.md:3: passage: no question reaches it, it says next to nothing"),
-        ("# A\n\n| ships | 4 |\n| cargo | 9 |\n| boats | 8 |\n", "rows of a table without its head and rule"),
-        ("", "a.md: unreadable: the file is empty"),
-        ("---\ntitle: [\n---\nText.\n", "a.md: unreadable: the front matter is not valid YAML"),
+            {"memo.md": "# Import tax\n\nGST on imports into Singapore is charged at 8 %.\n"},
+            1,
+            "desk/gst.md:5: conflict: 9 % here, 8 % in desk/memo.md:3: 'The rate of GST on imports",
+        )
     ],
-)
-def test_each_kind_of_finding_is_named_with_its_line(folder, waypoint, text, expected):
-    write(folder, "a.md", text)
+    "titles that no reader can tell apart": [
+        (
+            {"zoll.md": "---\ntitle: G\u0405T Gu\u0456de\n---\n\nThe fee for a registration is 300 SGD.\n"},
+            0,
+            "desk/zoll.md:2: title: no reader of a citation can tell 'G\u0405T Gu\u0456de' from the title of",
+        )
+    ],
+    "a passage that two documents share": [
+        (
+            {"a.md": f"# A\n\n{SHARED}\n", "b.md": f"# B\n\nFirst of all.\n\n{SHARED}\n"},
+            None,
+            "desk/b.md:1: duplicate: a passage that is nearly word for word in desk/a.md:1",
+        )
+    ],
+    "a document that says it is superseded contradicts nothing": [
+        ({"old.md": f"# Old guide\n\nThis guide is superseded.\n\n{RATE.format(7)}"}, 0, "")
+    ],
+    "an older version is named with the one in force and contradicts nothing": [
+        (
+            {
+                "gst_2023.md": f"---\ntitle: Tax rules 2023\n---\n\n{BARE.format(8)}",
+                "gst_2026.md": f"---\ntitle: Tax rules 2026\n---\n\n{BARE.format(9)}",
+            },
+            0,
+            "desk/gst_2023.md: version: 'Tax rules 2026' (desk/gst_2026.md) is the version in force",
+        )
+    ],
+    "a link that leads somewhere": [
+        ({"a.md": f"# A\n\n## Here\n\nSee [the guide]({link}) about ships and cargo.\n"}, 0, None) for link in SOMEWHERE
+    ],
+    "each kind of finding": [
+        ({"a.md": text}, None, line)
+        for text, line in {
+            RATE.format(9): "desk/gst.md:1: duplicate: the same text as desk/a.md",
+            "---\nreview_by: 2020-01-31\n---\n# Old\n\nA rule.\n": "a.md:2: old: its review was due on 2020-01-31",
+            "# A\n\nSee [the guide](gts.md) for ships.\n": "a.md:3: link: 'gts.md': there is no such file",
+            "# A\n\nSee [it](gst.md#no).\n": "a.md:3: link: 'gst.md#no': gst.md has no heading of this name",
+            "Ships sail from here every day.\n": "a.md:1: title: it has no title; citations call it 'A'",
+            "# A\n\n## Empty\n\n-\n": "a.md:3: passage: no question reaches it, it says next to nothing",
+            "# A\n\n| ships | 4 |\n| cargo | 9 |\n| boats | 8 |\n": "rows of a table without its head and rule",
+            "": "a.md: unreadable: the file is empty",
+            "---\ntitle: [\n---\nText.\n": "a.md: unreadable: the front matter is not valid YAML",
+        }.items()
+    ],
+}
 
-    assert expected in waypoint("lint", "desk")[1]
 
+@pytest.mark.parametrize(("documents", "ends", "line"), cases(LINTED))
+def test_each_kind_of_finding_is_named_with_its_line_and_nothing_else_is(folder, waypoint, documents, ends, line):
+    write_documents(folder, documents)
+    code, out, _ = waypoint("lint", "desk")
 
-@pytest.mark.parametrize(
-    "link", ["gst.md", "gst.md#rate", "#here", "https://example.org/x", "mailto:desk@example.org", "/somewhere"]
-)
-def test_a_link_that_leads_somewhere_is_no_finding(folder, waypoint, link):
-    write(folder, "a.md", f"# A\n\n## Here\n\nSee [the guide]({link}) about ships and cargo.\n")
-
-    assert waypoint("lint", "desk")[1] == ""
+    assert ends in {None, code}
+    assert out == "" if line is None else line in out
 
 
 def test_a_document_is_old_by_its_date_only_where_an_age_is_given(folder, waypoint):
@@ -126,22 +135,6 @@ def test_a_document_is_old_by_its_date_only_where_an_age_is_given(folder, waypoi
         "desk/a.md:2: old: last updated on 2020-01-31, more than 365 days ago"
         in waypoint("lint", "desk", "--max-age-days", "365")[1]
     )
-
-
-def test_a_passage_that_two_documents_share_is_named_once(folder, waypoint):
-    passage = " ".join(f"Word{number} and ship{number} sail to port{number}." for number in range(20))
-    write(folder, "a.md", f"# A\n\n{passage}\n")
-    write(folder, "b.md", f"# B\n\nFirst of all.\n\n{passage}\n")
-
-    assert (
-        "desk/b.md:1: duplicate: a passage that is nearly word for word in desk/a.md:1" in waypoint("lint", "desk")[1]
-    )
-
-
-def test_a_document_that_says_it_is_superseded_contradicts_nothing(folder, waypoint):
-    write(folder, "old.md", "# Old guide\n\nThis guide is superseded.\n\n" + RATE.format(7))
-
-    assert waypoint("lint", "desk")[0] == 0
 
 
 def test_ingestion_ends_with_what_is_worth_a_look(folder, waypoint):
@@ -169,12 +162,3 @@ def test_a_row_of_sentences_or_of_nothing_ends_no_command(folder, waypoint, text
 
     assert "Traceback" not in waypoint("lint", "desk")[1]
     assert "failed" not in waypoint("ingest", "desk")[1]
-
-
-def test_an_older_version_is_named_with_the_one_in_force_and_contradicts_nothing(folder, waypoint):
-    write(folder, "gst_2023.md", "---\ntitle: Tax rules 2023\n---\n\n" + RATE.format(8).replace("# GST Guide", ""))
-    write(folder, "gst_2026.md", "---\ntitle: Tax rules 2026\n---\n\n" + RATE.format(9).replace("# GST Guide", ""))
-    code, out, _ = waypoint("lint", "desk")
-
-    assert code == 0
-    assert "desk/gst_2023.md: version: 'Tax rules 2026' (desk/gst_2026.md) is the version in force" in out

@@ -16,6 +16,7 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.recall import check, count_recalled, nearest_words, recalled, tokens_of
 from app.wiring import open_service
 from app.wiring.storage import ledger_of
+from tests.corpora import write_documents
 from tests.ledger.test_answers import answer
 from tests.waiting import wait_until
 
@@ -28,11 +29,9 @@ GUIDE = f"---\ntitle: GST Guide\n---\n\n# GST Guide\n\n## Rate\n\n{RATE}\n\n## P
 def folder(tmp_path, waypoint, monkeypatch) -> Path:
     """A folder whose guide was asked for."""
     monkeypatch.delenv("ANSWER_LOG")
-    folder = tmp_path / "01_regulatory"
-    folder.mkdir()
-    (folder / "gst.md").write_text(GUIDE)
-    (folder / "fees.md").write_text("# Fees\n\n## Permits\n\nA permit costs S$ 2.88.")
-    assert waypoint("ingest", str(tmp_path / "01_regulatory"))[0] == 0
+    fees = "# Fees\n\n## Permits\n\nA permit costs S$ 2.88."
+    folder = write_documents(tmp_path / "01_regulatory", {"gst.md": GUIDE, "fees.md": fees})
+    assert waypoint("ingest", str(folder))[0] == 0
     assert waypoint("ask", QUESTION)[0] == 0
     wait_until(open_answers(load_settings()).count)
     return folder

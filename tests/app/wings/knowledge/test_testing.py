@@ -19,6 +19,7 @@ from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.insights import proposed
 from app.wings.knowledge.testing import Case, FileCase, Result, differences, junit_xml, read_cases
 from app.wiring import open_service
+from tests.corpora import write_documents
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 CASES = """
@@ -33,10 +34,7 @@ CASES = """
 
 @pytest.fixture
 def documents(tmp_path, waypoint) -> Path:
-    folder = tmp_path / "desk"
-    folder.mkdir()
-    (folder / "gst.md").write_text(DOCUMENT)
-    (folder / "gst.tests.yaml").write_text(CASES)
+    folder = write_documents(tmp_path / "desk", {"gst.md": DOCUMENT, "gst.tests.yaml": CASES})
     waypoint("ingest", str(folder))
     return folder
 
@@ -167,12 +165,9 @@ def test_what_an_answer_must_be_like(expected, text, passes):
 
 
 def test_whoever_must_not_see_a_document_gets_no_answer_from_it(waypoint, tmp_path):
-    (tmp_path / "04_internal").mkdir()
-    (tmp_path / "04_internal" / "gst.md").write_text(DOCUMENT)
     question = "- question: What is the rate of GST on imports into Singapore?\n"
-    (tmp_path / "a.tests.yaml").write_text(
-        f"{question}  audience: public\n  must_decline: true\n{question}  must_say: 9 %\n"
-    )
+    cases = f"{question}  audience: public\n  must_decline: true\n{question}  must_say: 9 %\n"
+    write_documents(tmp_path, {"04_internal/gst.md": DOCUMENT, "a.tests.yaml": cases})
     waypoint("ingest", str(tmp_path))
 
     code, out, _ = waypoint("test", str(tmp_path))
@@ -189,9 +184,7 @@ def logged(**values: Any) -> LoggedAnswer:
 
 
 def test_a_question_that_was_answered_well_becomes_a_test_that_its_answer_passes(waypoint, tmp_path):
-    (tmp_path / "desk").mkdir()
-    (tmp_path / "desk" / "gst.md").write_text(GUIDE)
-    waypoint("ingest", str(tmp_path / "desk"))
+    waypoint("ingest", str(write_documents(tmp_path / "desk", {"gst.md": GUIDE})))
     services = open_service(load_settings(), serving=False)
     proof = certificate(services.chain.invoke({"question": RATE}), services.index)
     store = open_answers(services.settings)

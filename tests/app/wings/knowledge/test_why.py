@@ -11,24 +11,24 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.why import why
 from app.wiring import Service, open_service
 from tests.access import bearer, key_entry
+from tests.corpora import write_documents
 from tests.served import served
 
 RATE = "What is the rate of GST on imports into Singapore?"
 GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
-PARTNERS = "# Partner Rates\n\n## Johor\n\nThe partner agent in Johor charges RM 450 a truck.\n"
-OTHERS = {
-    "gst_history.md": "# GST History\n\n## Earlier rates\n\nThe rate of GST in Singapore was 8 % in 2023.\n",
-    "vat.md": "---\njurisdiction: ID\n---\n\n# VAT Guide\n\nThe rate of VAT on imports into Indonesia is 11 %.\n",
+VAT = "---\njurisdiction: ID\n---\n\n# VAT Guide\n\nThe rate of VAT on imports into Indonesia is 11 %.\n"
+DOCUMENTS = {
+    "01_regulatory/gst.md": GUIDE,
+    "04_internal/partners.md": "# Partner Rates\n\n## Johor\n\nThe partner agent in Johor charges RM 450 a truck.\n",
+    "01_regulatory/gst_history.md": "# GST History\n\n## Rates\n\nThe rate of GST in Singapore was 8 % in 2023.\n",
+    "01_regulatory/vat.md": VAT,
 }
 
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory) -> Service:
     folder = tmp_path_factory.mktemp("why")
-    for kind, files in {"01_regulatory": {"gst.md": GUIDE, **OTHERS}, "04_internal": {"partners.md": PARTNERS}}.items():
-        (folder / "desk" / kind).mkdir(parents=True)
-        for name, text in files.items():
-            (folder / "desk" / kind / name).write_text(text)
+    write_documents(folder / "desk", DOCUMENTS)
     settings = load_settings(_env_file=None, chroma_path=folder / "store", llm_provider="offline", min_chunks=0)
     services = open_service(settings, serving=False)
     services.index.ingest([folder / "desk"])

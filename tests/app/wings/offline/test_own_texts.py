@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.corpora import write_documents
 from tests.fakes import Reply
 
 GUIDE = "# Thailand Guide\n\n## Tax\n\nThe VAT rate in Thailand is 7 %. A late return costs a fine of 2,000 baht.\n"
@@ -16,12 +17,8 @@ BOTH = f"What is the VAT rate in Thailand? {CUP}"
 
 @pytest.fixture
 def own_texts(waypoint, monkeypatch) -> None:
-    folder = Path("texts")
-    folder.mkdir()
-    for name, text in {"decline": DECLINE, "unsure": UNSURE}.items():
-        (folder / f"{name}.txt").write_text(f"{text}\n")
-    Path("desk").mkdir()
-    Path("desk/guide.md").write_text(GUIDE)
+    write_documents(Path("texts"), {"decline.txt": f"{DECLINE}\n", "unsure.txt": f"{UNSURE}\n"})
+    write_documents(Path("desk"), {"guide.md": GUIDE})
     monkeypatch.setenv("PROMPTS_PATH", "texts")
     monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
     waypoint("ingest", "desk")

@@ -1,10 +1,7 @@
 """Buckets of three services on loopback, ingested into a real index: what is fetched, kept, removed and refused."""
 
 import json
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import chain
 
@@ -15,9 +12,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 import app.wings.sources.bucket as bucket_source
 from app.wings.sources.web_client import save
 from app.wiring import Service
-from benchmarks.processes import ROOT
 from chains.errors import IngestionError
 from tests.buckets import ACCOUNT_KEY, Bucket, azure_bucket, google_bucket, s3_bucket
+from tests.processes import run_waypoint
 from tests.remote import counts, ids, services_over
 
 
@@ -184,8 +181,6 @@ def test_google_that_does_not_answer_is_waited_for_as_long_as_is_set(tmp_path, m
 @pytest.mark.parametrize(("scheme", "package", "extra"), [("gs", "gcsfs", "gcs"), ("az", "adlfs", "azure")])
 def test_a_service_whose_package_is_not_installed_names_the_extra(tmp_path, scheme, package, extra):
     program = f"import sys; sys.modules[{package!r}] = None; from app.cli import main; main()"
-    words = [sys.executable, "-c", program, "ingest", f"{scheme}://bucket"]
-    environment = {"PATH": os.defpath, "PYTHONPATH": str(ROOT), "CHROMA_PATH": str(tmp_path / "store")}
-    ended = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    ended = run_waypoint(tmp_path, "ingest", f"{scheme}://bucket", program=["-c", program])
     assert (ended.returncode, ended.stdout) == (2, "")
     assert f"{scheme}:// needs the extra {extra!r}: pip install 'waypoint-copilot[{extra}]'" in ended.stderr

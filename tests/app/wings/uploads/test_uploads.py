@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from app.wings.uploads.jobs import FileNameError, safe_name
+from tests.corpora import write_documents
 from tests.ingest_and_stop import make_services, upload_and_stop
 from tests.processes import start
 from tests.waiting import wait_until
@@ -12,9 +13,8 @@ from tests.waiting import wait_until
 
 @pytest.mark.parametrize("point", ["embedding", "staged", "added", "version stated", "committed"])
 def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path, point):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "first.md").write_text("# First\n\nFirst words.")
-    make_services(tmp_path, min_chunks=0).index.ingest([tmp_path / "docs"])
+    first = write_documents(tmp_path / "docs", {"first.md": "# First\n\nFirst words."})
+    make_services(tmp_path, min_chunks=0).index.ingest([first])
     (tmp_path / "second.md").write_text("# Second\n\nSecond words.")
     process = start(upload_and_stop, tmp_path, "second.md", point=point)
     wait_until((tmp_path / "stopped").exists)
