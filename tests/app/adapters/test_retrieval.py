@@ -12,7 +12,7 @@ from chains.callbacks import Deadline
 from chains.errors import DeadlineError, RetrievalError
 from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
-from tests.failures import is_circuit_open, is_unavailable
+from tests.failures import is_unavailable
 
 HIT = {
     "text": "Illness has to be reported.",
@@ -110,36 +110,6 @@ async def test_a_stranger_sees_what_says_that_it_is_public_and_the_service_is_to
     assert json.loads(httpserver.log[0][0].data) == {"query": "Q?", "top_k": 8, "audience": "public"}
 
 
-@both
-@pytest.mark.parametrize(
-    ("statuses", "headers", "slept"), [((503, 500), {}, [1.0, 2.0]), ((429,), {"Retry-After": "7"}, [7.0])]
-)
-async def test_a_service_that_fails_or_asks_to_wait_is_asked_again_after_waiting(
-    httpserver, way, statuses, headers, slept
-):
-    clock = StoppedClock()
-    serve(httpserver, *statuses, **headers)
-
-    assert len(await found(retriever(httpserver, clock=clock), way)) == 1
-    assert clock.slept == slept
-
-
-@pytest.mark.parametrize(
-    ("status", "error", "told"),
-    [
-        (401, RetrievalError, "check RETRIEVAL_API_KEY"),
-        (404, RetrievalError, "check RETRIEVAL_URL"),
-        (429, RetrievalError, "answered 429"),
-        (500, RetrievalError, "answered 500"),
-    ],
-)
-@both
-async def test_a_refusal_names_the_setting_to_check(httpserver, way, status, error, told):
-    serve(httpserver, status)
-    with pytest.raises(error, match=told):
-        await found(retriever(httpserver, policy=RetryPolicy(retries=0)), way)
-
-
 @pytest.mark.parametrize("reply", ["no JSON", "[]", '{"results": [{"title": "no text"}]}', '{"results": 3}'])
 @both
 async def test_a_reply_that_is_no_list_of_passages_is_an_error(httpserver, way, reply):
@@ -149,58 +119,11 @@ async def test_a_reply_that_is_no_list_of_passages_is_an_error(httpserver, way, 
 
 
 @both
-async def test_a_service_that_keeps_failing_is_not_asked_for_a_while(httpserver, way):
-    clock = StoppedClock()
-    remote = retriever(httpserver, clock=clock, breaker_failures=2, policy=RetryPolicy(retries=0))
-    serve(httpserver, 500, 500)
-    for _ in range(2):
-        with pytest.raises(RetrievalError, check=is_unavailable):
-            remote.invoke("Q?", STAFF)
-    with pytest.raises(RetrievalError, check=is_circuit_open):
-        await found(remote, "invoke")
-    clock.time += 61
-
-    assert len(await found(remote, way)) == 1
-
-
-@both
-async def test_nobody_at_the_address_is_an_error_that_names_it(way):
-    calls = ServiceCalls(KIND, "http://127.0.0.1:1", policy=RetryPolicy(retries=0))
-    with pytest.raises(RetrievalError, check=is_unavailable, match="cannot be reached; check RETRIEVAL_URL"):
-        await found(RemoteRetriever(calls=calls), way)
-
-
-@both
 async def test_a_question_whose_time_is_over_is_not_sent(httpserver, way):
     config: RunnableConfig = {**STAFF, "callbacks": [Deadline(0, StoppedClock())]}
     with pytest.raises(DeadlineError):
         await found(retriever(httpserver), way, config)
     assert httpserver.log == []
-
-
-def test_a_check_asks_once_and_trusts_a_recent_success(httpserver):
-    clock = StoppedClock()
-    service = retriever(httpserver, clock=clock)
-    serve(httpserver)
-    service.check()
-    service.check()
-    assert len(httpserver.log) == 1
-    clock.time += 6
-    service.check()
-    assert len(httpserver.log) == 2
-
-
-@both
-async def test_a_check_asks_at_once_after_a_question_that_failed(httpserver, way):
-    remote = retriever(httpserver, clock=StoppedClock(), policy=RetryPolicy(retries=0))
-    httpserver.expect_ordered_request("/search").respond_with_json({"results": []})
-    serve(httpserver, 500, 503)
-    remote.check()
-    with pytest.raises(RetrievalError, check=is_unavailable):
-        await found(remote, way)
-
-    with pytest.raises(RetrievalError, check=is_unavailable):
-        remote.check()
 
 
 def test_a_check_of_a_service_that_is_down_fails(httpserver):

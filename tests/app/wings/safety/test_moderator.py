@@ -19,7 +19,6 @@ from chains.errors import ModerationError
 from chains.ports import ModerationResult
 from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
-from tests.failures import is_circuit_open, is_rate_limited, is_unavailable
 from tests.fakes import FakeGroq, Reply, WordEmbeddings
 
 QUESTION = "How do I get rid of my neighbour?"
@@ -176,42 +175,13 @@ async def test_the_text_is_sent_and_the_categories_that_hold_are_named(httpserve
 
 
 @both
-async def test_a_busy_service_is_asked_four_times_in_all(httpserver, way):
-    clock = StoppedClock()
-    httpserver.expect_request("/v1/moderations").respond_with_data("wait", status=429)
+@pytest.mark.parametrize("reply", ["<html>", '{"results": []}'])
+async def test_a_reply_without_a_verdict_is_told_at_once(httpserver, way, reply):
+    httpserver.expect_request("/v1/moderations").respond_with_data(reply)
 
-    with pytest.raises(ModerationError, check=is_rate_limited, match="answered 429"):
-        await judged(moderator(httpserver, clock=clock), way)
-    assert (len(httpserver.log), clock.slept) == (4, [1.0, 2.0, 4.0])
-
-
-@both
-@pytest.mark.parametrize(
-    ("reply", "error", "message"),
-    [
-        ({"status": 401}, ModerationError, "check MODERATION_API_KEY"),
-        ({"status": 404}, ModerationError, "check MODERATION_BASE_URL and MODERATION_MODEL"),
-        ({"response_data": "<html>"}, ModerationError, "answered no verdict; check MODERATION_BASE_URL"),
-        ({"response_data": '{"results": []}'}, ModerationError, "answered no verdict"),
-    ],
-)
-async def test_what_no_retry_mends_is_told_at_once(httpserver, way, reply, error, message):
-    httpserver.expect_request("/v1/moderations").respond_with_data(**reply)
-
-    with pytest.raises(error, match=message):
+    with pytest.raises(ModerationError, match="answered no verdict; check MODERATION_BASE_URL"):
         await judged(moderator(httpserver), way)
     assert len(httpserver.log) == 1
-
-
-async def test_a_service_that_fails_again_and_again_is_left_alone(httpserver):
-    httpserver.expect_request("/v1/moderations").respond_with_data("no", status=500)
-    asked = moderator(httpserver, breaker_failures=4)
-
-    for expected in (is_unavailable, is_circuit_open):
-        with pytest.raises(ModerationError, check=expected):
-            await asked.ainvoke("Q?")
-    await asked.aclose()
-    assert len(httpserver.log) == 4
 
 
 @pytest.mark.parametrize(
