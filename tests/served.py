@@ -13,7 +13,7 @@ from app.http.compat.uvicorn import BoundedConnection
 from app.settings import load_settings
 from app.wiring import Service, open_service
 from tests.corpora import write_documents
-from tests.fakes import FakeGroq
+from tests.fakes import FakeGroq, Reply
 from tests.faulty import FaultyGroq
 
 QUESTION = "What is the GST rate on imports into Singapore?"
@@ -46,6 +46,17 @@ def guide_services(**settings: Any) -> Any:
         return small_services(tmp_path_factory.mktemp("desk"), groq, **settings)
 
     return services
+
+
+def answering(*texts: str) -> Any:
+    """Return a fixture for a module: `_answers = answering(...)`, what its model replies to each test's questions."""
+
+    @pytest.fixture(autouse=True)
+    def answers(groq: FakeGroq) -> None:
+        groq.requests.clear()
+        groq.replies[:] = [Reply(text) for text in texts]
+
+    return answers
 
 
 class served:

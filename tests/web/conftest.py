@@ -12,6 +12,7 @@ from redis import Redis
 
 from tests.access import open_redis
 from tests.web import corpus as documents
+from tests.web.asking import GST, GST_ANSWER, PDF_ANSWER, PDF_QUESTION
 from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
 from tests.web.model import ScriptedModel, scripted_model
 from tests.web.service import serving
@@ -75,6 +76,13 @@ def model() -> Iterator[ScriptedModel]:
     """A language model that says what it is told to."""
     with scripted_model() as model:
         yield model
+
+
+@pytest.fixture(autouse=True)
+def _said(model) -> None:
+    """Have the model answer two questions; a test may have it say something else."""
+    model.say(GST, GST_ANSWER)
+    model.say(PDF_QUESTION, PDF_ANSWER)
 
 
 @pytest.fixture(scope="module")

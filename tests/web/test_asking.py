@@ -13,11 +13,6 @@ from tests.web.outcomes import DEGRADED, say_outcomes
 SLOW = "How much is the GST, slowly?"
 
 
-@pytest.fixture(autouse=True)
-def _answers(model) -> None:
-    model.say(GST, GST_ANSWER)
-
-
 def test_enter_asks_and_shift_enter_breaks_the_line(page, model):
     box(page).press_sequentially("What is the GST rate")
     box(page).press("Shift+Enter")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests.access import key_entry
-from tests.web.asking import GST, GST_ANSWER, ask_and_wait
+from tests.web.asking import GST, ask_and_wait
 from tests.web.axe import violations
 from tests.web.service import serving
 from tests.web.site import other_site
@@ -29,7 +29,6 @@ def url(corpus, model, site) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def _answers(model, watch) -> None:
     watch.expected += ["status of 403", "status of 404"]
-    model.say(GST, GST_ANSWER)
     model.say(QUESTION, f"{WORDS[:-1]} [Booking Procedure: Sea and Air Freight > How early to book].")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, PDF_ANSWER, PDF_QUESTION, ask_and_wait
+from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, PDF_QUESTION, ask_and_wait
 from tests.web.axe import violations
 from tests.web.corpus import HTML_QUOTE, HTML_TITLE
 from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
@@ -15,7 +15,6 @@ QUOTED = "Import GST in Singapore is 9 % of the CIF value plus any duty"
 @pytest.fixture(autouse=True)
 def _answers(model) -> None:
     model.say(GST, f"{GST_ANSWER}\n\nSee also [Atlantis Guide > Rates].")
-    model.say(PDF_QUESTION, PDF_ANSWER)
     model.say(HTML_QUESTION, f"{HTML_QUOTE[:-1]} [{HTML_TITLE} > Stacking].")
 
 

@@ -6,16 +6,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.asking import GST, GST_ANSWER, ask_and_wait, box
+from tests.web.asking import GST, ask_and_wait, box
 from tests.web.axe import violations
 from tests.web.test_appearance import SIZES, overflow
 
 CIF = "How does CIF differ from FOB in Incoterms 2020?"
-
-
-@pytest.fixture(autouse=True)
-def _answers(model) -> None:
-    model.say(GST, GST_ANSWER)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from app.wiring import open_index
-from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, PDF_ANSWER, PDF_QUESTION, ask_and_wait
+from tests.web.asking import GST, GST_GUIDE, PDF_QUESTION, ask_and_wait
 from tests.web.axe import violations
 from tests.web.corpus import HOSTILE_QUOTE, HOSTILE_TITLE, HTML_TITLE, PDF_TITLE
 from tests.web.service import serving, settings_over
@@ -157,7 +157,6 @@ def test_a_document_is_read_beside_the_list_and_closed_again(listed, way):
 
 
 def test_a_document_says_why_the_last_answer_did_not_use_it(page, model):
-    model.say(GST, GST_ANSWER)
     ask_and_wait(page, GST)
     titles(open_list(page)).filter(has_text=HTML_TITLE).click()
     control = page.locator("#viewer details.why")
@@ -230,7 +229,6 @@ def test_a_removal_can_be_thought_over_and_waits_for_an_ingestion(listed, store,
 
 def test_a_removed_document_is_gone_from_answers_list_and_viewer_at_once(of_its_own, model):
     page = of_its_own
-    model.say(PDF_QUESTION, PDF_ANSWER)
     ask_and_wait(page, PDF_QUESTION)
     page.keyboard.press("Control+k")
     answered = ask_and_wait(page, PDF_QUESTION)

@@ -32,11 +32,6 @@ def line(url) -> Iterator[Line]:
         yield line
 
 
-@pytest.fixture(autouse=True)
-def _answers(model) -> None:
-    model.say(GST, GST_ANSWER)
-
-
 def test_an_answer_that_the_model_breaks_off_keeps_its_words(page, model):
     model.say(SLOW, "Import GST is nine percent and", then="cut")
     exchange = ask_and_wait(page, SLOW)
@@ -181,7 +176,6 @@ def start(corpus, model, tmp_path_factory) -> Callable[[], AbstractContextManage
 
 @pytest.fixture
 def answers(model) -> Iterator[None]:
-    model.say(GST, GST_ANSWER)
     yield
     model.say(SLOW, GST_ANSWER)
 

@@ -2,18 +2,11 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.asking import GST, GST_ANSWER, PDF_ANSWER, PDF_QUESTION, ask_and_wait
+from tests.web.asking import GST, PDF_QUESTION, ask_and_wait
 
 CIF = "How does CIF differ from FOB in Incoterms 2020?"
-
-
-@pytest.fixture(autouse=True)
-def _answers(model) -> None:
-    model.say(GST, GST_ANSWER)
-    model.say(PDF_QUESTION, PDF_ANSWER)
 
 
 def fragment(page: Page) -> str:

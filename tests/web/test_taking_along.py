@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
-from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, ask_and_wait
+from tests.web.asking import GST, GST_GUIDE, ask_and_wait
 
 LCL = "How early must I book an LCL shipment?"
 BOOKING = "Booking Procedure: Sea and Air Freight"
@@ -17,7 +17,6 @@ CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 @pytest.fixture
 def answered(open_page, model) -> Page:
-    model.say(GST, GST_ANSWER)
     page: Page = open_page(permissions=CLIPBOARD)
     ask_and_wait(page, GST)
     return page
@@ -33,34 +32,33 @@ def clipboard(page: Page) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_as_text_with_numbered_sources(answered):
-    answered.locator("[data-do=copy-text]").click()
-    expect(answered.get_by_text("Copied with its sources.").first).to_be_visible()
+# The button, what it says, how the copy begins, what it holds, and what it does not.
+COPIES = {
+    "as text with numbered sources": (
+        *("copy-text", "Copied with its sources.", "9 % of the CIF value plus any duty [1]"),
+        *(rf"Sources:\n\[1\] {re.escape(GST_GUIDE)}.*https://", "**"),
+    ),
+    "as markdown": (
+        *("copy-markdown", "Markdown copied.", "**9 %** of the CIF value plus any duty [1]"),
+        *(rf"1\. \[{re.escape(GST_GUIDE)}.*\]\(<https://", "as of"),
+    ),
+    "for a customer, without numbers, with dates and public links": (
+        *("copy-customer", "Copied for the customer", "9 % of the CIF value plus any duty.\n\n- Goods by air"),
+        *(r"Sources:\n- Singapore GST Guide.*, as of Mar 12, 2026\n  https://", "[1]"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("button", "says", "begins", "holds", "lacks"), COPIES.values(), ids=COPIES)
+def test_an_answer_is_copied_with_its_sources(answered, button, says, begins, holds, lacks):
+    answered.locator(f"[data-do={button}]").click()
+    expect(answered.get_by_text(says).first).to_be_visible()
 
     text = clipboard(answered)
-    assert text.startswith("Import GST in Singapore is 9 % of the CIF value plus any duty [1]")
-    assert re.search(rf"Sources:\n\[1\] {re.escape(GST_GUIDE)}.*https://", text)
-    assert "**" not in text
-
-
-def test_as_markdown(answered):
-    answered.locator("[data-do=copy-markdown]").click()
-    expect(answered.get_by_text("Markdown copied.").first).to_be_visible()
-
-    text = clipboard(answered)
-    assert text.startswith("Import GST in Singapore is **9 %** of the CIF value plus any duty [1]")
-    assert re.search(rf"1\. \[{re.escape(GST_GUIDE)}.*\]\(<https://", text)
-
-
-def test_for_a_customer_without_numbers_with_dates_and_public_links(answered):
-    answered.locator("[data-do=copy-customer]").click()
-    expect(answered.get_by_text("Copied for the customer").first).to_be_visible()
-
-    text = clipboard(answered)
-    assert text.startswith("Import GST in Singapore is 9 % of the CIF value plus any duty.\n\n- Goods by air")
-    assert text.count(GST_GUIDE) == 1
-    assert re.search(r"Sources:\n- Singapore GST Guide.*, as of Mar 12, 2026\n  https://", text)
-    assert "[1]" not in text
+    assert text.startswith(f"Import GST in Singapore is {begins}")
+    assert re.search(holds, text)
+    assert lacks not in text
+    assert text.count(GST_GUIDE) == 1 or button != "copy-customer"
 
 
 def test_a_customer_is_told_no_internal_title_and_the_agent_is_warned(open_page, model):

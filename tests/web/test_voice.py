@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.asking import GST, GST_ANSWER, ask_and_wait, box
+from tests.web.asking import GST, ask_and_wait, box
 from tests.web.axe import violations
 
 # A browser without a window has neither a microphone nor a speech service.
@@ -25,7 +25,6 @@ speechSynthesis.speak = (one) => window.spoken.push(one.text);
 
 @pytest.fixture
 def page(open_page, model) -> Page:
-    model.say(GST, GST_ANSWER)
     opened: Page = open_page("about:blank", viewport={"width": 360, "height": 740})
     opened.add_init_script(SPEECH)
     opened.goto("/")

@@ -84,18 +84,3 @@ def test_the_end_does_not_wait_for_the_pause_after_a_failure():
 
     close([export], within_s=30)
     assert backend.taken == [[1]]
-
-
-def test_a_backend_that_hangs_does_not_hold_up_the_end():
-    backend = Backend(open=False)
-    export = Export("it", backend.send, batch=1)
-    export.put(0)
-    export.put(1)
-    assert backend.entered.wait(PATIENCE_S)
-
-    close([export], within_s=0)
-
-    assert export.dropped == 1
-    export.put(2)
-    assert export.dropped == 2
-    backend.gate.set()

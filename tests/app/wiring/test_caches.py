@@ -1,9 +1,5 @@
 """The caches around the real chain: a real store, and the real ChatGroq against a server on loopback."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +15,6 @@ from tests.chains.caching.chain import Chain
 from tests.corpora import write_documents
 from tests.fakes import WordEmbeddings
 
-ROOT = Path(__file__).parents[3]
 QUESTION: Any = {"question": "Which rate does GST have?"}
 
 
@@ -86,27 +81,6 @@ def test_another_service_over_the_same_ledger_finds_what_this_one_made(corpus, g
     assert hit(services) == "answer"
     assert hit(services, threshold=0.1) == "embedding"
     assert (len(groq.requests), embeddings.questions) == (2, 0)
-
-
-def test_another_process_finds_in_the_ledger_what_this_one_made(corpus, tmp_path):
-    settings = {
-        "llm_provider": "offline",
-        "vector_store_type": "memory",
-        "memory_store_path": str(tmp_path / "store.json"),
-        "scope_file": "off",
-        "cache_enabled": "on",
-        "cache_backend": "ledger",
-    }
-    services = open_service(load_settings(**settings))
-    services.index.ingest([corpus])
-    made = services.chain.invoke(QUESTION)
-
-    environment = {name.upper(): value for name, value in settings.items()} | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", "from app.cli import main; main()", "ask", "--json", QUESTION["question"]]
-    told = json.loads(subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True).stdout)
-
-    assert told["metadata"]["cache"] == "answer"
-    assert told | {"metadata": None} == made | {"metadata": None}
 
 
 def test_each_level_is_switched_by_itself_and_the_furthest_hit_is_told(corpus, groq):

@@ -38,21 +38,22 @@ def test_a_question_of_ones_own_needs_no_document(tmp_path):
     assert examples(own, language="id") == []
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+UNREADABLE = {
+    "examples.yaml": [
         *(b"- a", b"en: text", b"en: ['']", b"en: [[1]]", b"en: [a", b"\xff"),
         *(b"en: [a, a, a, a, a, a, a, a, a, a, a, a, a]", b""),
     ],
-)
-def test_a_file_that_is_no_list_of_questions_is_refused_with_its_name_and_the_form(tmp_path, content):
-    file = tmp_path / "examples.yaml"
+    "teams.yaml": [b"- a", b"other: text", b"other: {}", b"other: {name: ''}", b"other: {name: A, mail: b}"],
+    "page.yaml": [b"title: Ask"],
+}
+
+
+@pytest.mark.parametrize(("name", "content"), [(name, one) for name, texts in UNREADABLE.items() for one in texts])
+def test_a_file_of_another_form_is_refused_with_its_name_and_the_form(tmp_path, name, content):
+    file = tmp_path / name
     file.write_bytes(content)
-    with pytest.raises(ConfigurationError, match=r"examples\.yaml.* needs UTF-8 YAML"):
-        examples(file)
-
-
-def test_a_file_that_is_missing_is_refused(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match=rf"{name}.* needs UTF-8 YAML"):
+        read_page_file(name, file)
     with pytest.raises(ConfigurationError, match="cannot be read"):
         examples(tmp_path / "none.yaml")
 
@@ -88,13 +89,3 @@ def test_the_sample_corpus_names_a_team_for_each_category_and_intent_and_one_for
     redirected = {intent.name for intent in scope.intents} - {"off_topic"}  # That is no desk's.
     assert set(teams) == {*CATEGORIES.values(), *redirected, "other"}
     assert all(team["name"] for team in teams.values())
-
-
-@pytest.mark.parametrize(
-    "content", ["- a", "other: text", "other: {}", "other: {name: ''}", "other: {name: A, mail: b}"]
-)
-def test_a_file_of_another_form_is_refused_with_its_name_and_the_form(tmp_path, content):
-    file = tmp_path / "teams.yaml"
-    file.write_text(content)
-    with pytest.raises(ConfigurationError, match=r"teams\.yaml.* needs UTF-8 YAML"):
-        read_page_file(TEAMS, file)

@@ -10,7 +10,7 @@ from app.wiring import Service, llm, open_service
 from chains.output import merge
 from tests.fakes import Reply, groq_server
 from tests.prompted import asked
-from tests.served import ANSWER, QUESTION, guide_services
+from tests.served import ANSWER, QUESTION, answering, guide_services
 
 HISTORY = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": ANSWER}]
 FOLLOW_UP: Any = {"question": "And since wen?", "history": HISTORY}
@@ -24,10 +24,7 @@ groq = pytest.fixture(groq_server, scope="module")
 services = guide_services(scope_file="off")
 
 
-@pytest.fixture(autouse=True)
-def scripted(groq) -> None:
-    groq.replies[:] = [Reply(CONDENSED), Reply(ANSWER)]
-    groq.requests.clear()
+_answers = answering(CONDENSED, ANSWER)
 
 
 def with_settings(services: Service, **settings: Any) -> Service:

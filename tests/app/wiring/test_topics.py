@@ -8,6 +8,7 @@ from langchain_core.runnables.base import coerce_to_runnable
 
 from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
+from benchmarks.offline import offline
 from tests.cases import cases
 from tests.corpora import write_documents
 
@@ -75,9 +76,7 @@ def desk(tmp_path_factory) -> Service:
 @pytest.fixture(scope="module")
 def baths(tmp_path_factory) -> Service:
     folder: Path = tmp_path_factory.mktemp("baths")
-    services = open_service(load_settings(_env_file=None, chroma_path=folder / "store", min_chunks=0))
-    services.index.ingest([write_documents(folder / "documents", BATHS)])
-    return services
+    return offline(folder, write_documents(folder / "documents", BATHS))
 
 
 OF_THE_DESK = {

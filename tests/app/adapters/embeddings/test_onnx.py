@@ -143,11 +143,8 @@ def test_lone_surrogates_and_nul_are_dropped_and_a_pair_is_the_character_it_spel
     assert embeddings.embed_query("\ud83d\ude00") == embeddings.embed_query("\U0001f600")
 
 
-def test_empty_text_has_a_vector(embeddings):
+def test_empty_text_has_a_vector_and_no_texts_have_none(embeddings):
     assert math.isclose(np.linalg.norm(embeddings.embed_query("")), 1, abs_tol=1e-6)
-
-
-def test_no_texts_give_no_vectors(embeddings):
     assert embeddings.embed_documents([]) == []
 
 

@@ -10,35 +10,12 @@ from app.adapters.http_client import retry_after_s
 from app.adapters.llm.validated_model import map_errors, status_error
 from chains.errors import (
     LLMError,
-    LLMRateLimitError,
-    LLMRejectedError,
     LLMReplyError,
     LLMTimeoutError,
-    LLMTooLargeError,
     LLMUnavailableError,
 )
 
 REQUEST = httpx.Request("POST", "http://127.0.0.1/v1/chat/completions")
-
-
-@pytest.mark.parametrize(
-    ("status", "error"),
-    [
-        (400, LLMRejectedError),
-        (401, LLMRejectedError),
-        (403, LLMRejectedError),
-        (404, LLMRejectedError),
-        (408, LLMTimeoutError),
-        (409, LLMUnavailableError),
-        (413, LLMTooLargeError),
-        (422, LLMRejectedError),
-        (429, LLMRateLimitError),
-        (500, LLMUnavailableError),
-        (503, LLMUnavailableError),
-    ],
-)
-def test_each_status_is_one_of_our_errors(status, error):
-    assert type(status_error(httpx.Response(status, request=REQUEST))) is error
 
 
 def test_a_provider_s_wait_is_kept_in_seconds_from_a_number_or_a_date():

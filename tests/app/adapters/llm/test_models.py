@@ -14,7 +14,13 @@ from app.adapters.llm.groq_compat import ClosingChatGroq, groq_model
 from app.adapters.llm.openai_compatible import listed_models, local_model, openai_compatible_model
 from app.wiring.llm import lists_models
 from benchmarks.processes import free_port
-from chains.errors import LLMRateLimitError, LLMRejectedError, LLMUnavailableError
+from chains.errors import (
+    LLMRateLimitError,
+    LLMRejectedError,
+    LLMTimeoutError,
+    LLMTooLargeError,
+    LLMUnavailableError,
+)
 from tests.fakes import MODEL, Reply
 from tests.faulty import faulty_groq
 from tests.waiting import await_until
@@ -82,15 +88,16 @@ async def test_words_usage_model_and_finish_reason_come_every_way(groq, connect,
 @pytest.mark.parametrize(
     ("status", "error"),
     [
-        *((status, LLMRejectedError) for status in (400, 401, 413)),
-        *((429, LLMRateLimitError), (500, LLMUnavailableError), (503, LLMUnavailableError)),
+        *((status, LLMRejectedError) for status in (400, 401, 403, 404, 422)),
+        *((status, LLMUnavailableError) for status in (409, 500, 503)),
+        *((408, LLMTimeoutError), (413, LLMTooLargeError), (429, LLMRateLimitError)),
     ],
 )
 def test_a_refusal_is_met_once_and_becomes_our_error_without_the_vendor_text(groq, connect, status, error):
     groq.replies = [Reply(status=status)] * 9
     with pytest.raises(error) as caught:
         connect(groq.url).invoke(MESSAGES)
-    assert len(groq.requests) == 1
+    assert (type(caught.value), len(groq.requests)) == (error, 1)
     assert all(words not in str(caught.value) for words in ("scripted", "gsk_test"))
 
 

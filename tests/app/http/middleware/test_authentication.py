@@ -98,26 +98,13 @@ def test_a_session_is_shown_as_a_bearer_token_only(corpus, groq, httpserver):
     assert answers[0].json()["message"] == "Authorization header required"
 
 
-def test_strangers_may_not_read_the_metrics_and_a_key_opens_them(corpus, groq):
+def test_the_metrics_are_open_on_this_machine_closed_to_strangers_and_a_key_opens_them(corpus, groq, local):
+    headers = {"stranger": {}, "scraper": bearer("scraper-key"), "other": bearer("desk-key"), "no key": bearer("x")}
     with serving(settings_over(corpus, groq.url, allow_anonymous=True, api_keys=KEYS)) as url:
-        statuses = {
-            name: httpx.get(f"{url}/metrics", headers=headers).status_code
-            for name, headers in {
-                "stranger": {},
-                "scraper": bearer("scraper-key"),
-                "other key": bearer("desk-key"),
-                "no key": bearer("x"),
-            }.items()
-        }
-        asked = httpx.post(f"{url}/api/query", json=POSTED).status_code
-    assert statuses == {"stranger": 403, "scraper": 200, "other key": 403, "no key": 401}
-    assert asked == 200
-
-
-@pytest.mark.parametrize(("settings", "status"), [({}, 200), ({"allow_anonymous": True}, 403)])
-def test_the_metrics_are_open_on_this_machine_and_closed_to_strangers(corpus, groq, settings, status):
-    with serving(settings_over(corpus, groq.url, **settings)) as url:
-        assert httpx.get(f"{url}/metrics").status_code == status
+        statuses = {name: httpx.get(f"{url}/metrics", headers=headers[name]).status_code for name in headers}
+        assert httpx.post(f"{url}/api/query", json=POSTED).status_code == 200
+    assert statuses == {"stranger": 403, "scraper": 200, "other": 403, "no key": 401}
+    assert httpx.get(f"{local}/metrics").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -181,21 +168,28 @@ def test_without_authentication_this_machine_sees_all_and_others_what_is_public(
 
 
 @pytest.mark.service
-@pytest.mark.parametrize(("is_admin", "confidential"), [(False, False), (True, True)])
-def test_a_session_in_redis_is_accepted_and_admins_are_the_staff(sessions, groq, is_admin, confidential):
+@pytest.mark.parametrize("is_admin", [False, True])
+def test_a_session_in_redis_is_accepted_as_token_and_as_cookie_and_ends_there(sessions, groq, is_admin):
     url, redis = sessions
     token = secrets.token_urlsafe(32)
     session = {"user_id": "u1", "email": "a@b.c", "is_admin": is_admin}
     redis.set(f"session:{token}", json.dumps(session), ex=60)
-    try:
-        response = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer(token))
-    finally:
-        redis.delete(f"session:{token}")
+    with httpx.Client(base_url=url, headers=OWN_PAGE) as page:
+        try:
+            by_token = asked(url, bearer(token))
+            page.post("/sign-in", json={"token": token}).raise_for_status()
+            me = page.get("/api/me").json()
+            by_cookie = page.post("/api/query", json=POSTED)
+            elsewhere = page.post("/api/query", json=POSTED, headers={"Sec-Fetch-Site": "cross-site"})
+        finally:
+            redis.delete(f"session:{token}")
+        after = [asked(url, bearer(token)), page.post("/api/query", json=POSTED)]
 
-    assert response.status_code == 200
-    assert ("in confidence" in sources_shown(groq.requests[0])) is confidential
-    after = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer(token))
-    assert (after.status_code, after.json()["message"]) == (401, "Invalid or expired session")
+    assert [answer.status_code for answer in (by_token, by_cookie, elsewhere)] == [200, 200, 403]
+    assert ["in confidence" in sources_shown(request) for request in groq.requests] == [is_admin] * 2
+    assert (me["user_id"], me["email"], me["audience"]) == ("u1", "a@b.c", "internal" if is_admin else "public")
+    expired = [(answer.status_code, answer.json()["message"]) for answer in after]
+    assert expired == [(401, "Invalid or expired session")] * 2
 
 
 @pytest.mark.service
@@ -405,25 +399,3 @@ def test_without_authentication_there_is_nothing_to_sign_in_to(corpus, groq):
         me = httpx.get(f"{url}/api/me", headers={"Cookie": f"{COOKIE}=any"}).json()
     assert refused.status_code == 400
     assert (me["credential"], me["signed_in"], me["audience"]) == (None, False, "internal")
-
-
-@pytest.mark.service
-@pytest.mark.parametrize("is_admin", [False, True])
-def test_a_session_of_redis_signs_in_and_ends_when_it_ends_there(sessions, groq, is_admin):
-    url, redis = sessions
-    token = secrets.token_urlsafe(32)
-    session = {"user_id": "u1", "email": "a@b.c", "is_admin": is_admin}
-    redis.set(f"session:{token}", json.dumps(session), ex=60)
-    with httpx.Client(base_url=url, headers=OWN_PAGE) as page:
-        try:
-            page.post("/sign-in", json={"token": token}).raise_for_status()
-            me = page.get("/api/me").json()
-            answered = page.post("/api/query", json=POSTED).status_code
-            elsewhere = page.post("/api/query", json=POSTED, headers={"Sec-Fetch-Site": "cross-site"}).status_code
-        finally:
-            redis.delete(f"session:{token}")
-        after = page.post("/api/query", json=POSTED)
-
-    assert (me["user_id"], me["email"], me["audience"]) == ("u1", "a@b.c", "internal" if is_admin else "public")
-    assert (answered, elsewhere) == (200, 403)
-    assert (after.status_code, after.json()["message"]) == (401, "Invalid or expired session")

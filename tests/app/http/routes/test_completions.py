@@ -19,7 +19,7 @@ from app.wings.openai.messages import Message, history_of, question_of
 from chains.state import ClosestPassage
 from tests.access import key_entry, serving, settings_over
 from tests.fakes import MODEL, Reply, fake_groq
-from tests.served import QUESTION, guide_services, served, small_services
+from tests.served import QUESTION, answering, guide_services, served, small_services
 
 NUMBERED = "It is 9 % [1]."
 SHOWN = "It is 9 % [1].\n\nSources:\n\n1. [GST Guide > Rate](https://example.org/gst)"
@@ -40,9 +40,7 @@ def client(url) -> Iterator[OpenAI]:
         yield client
 
 
-@pytest.fixture(autouse=True)
-def _answers(groq) -> None:
-    groq.replies[:] = [Reply(NUMBERED)]
+_answers = answering(NUMBERED)
 
 
 def test_the_answer_has_its_citations_in_the_text_and_as_annotations(client):

@@ -14,17 +14,14 @@ import prompts
 from app.http.compat import langserve
 from chains.output import merge
 from tests.fakes import Reply
-from tests.served import ANSWER, QUESTION, guide_services
+from tests.served import ANSWER, QUESTION, answering, guide_services
 from tests.streams import merged
 
 RETRIEVED = "into Singapore is 9 %."  # Of the passage, and of no question, quotation or answer.
 services = guide_services()
 
 
-@pytest.fixture(autouse=True)
-def _replies(groq) -> None:
-    groq.replies[:] = [Reply(ANSWER)] * 8
-    groq.requests.clear()
+_answers = answering(*[ANSWER] * 8)
 
 
 @pytest.fixture

@@ -3,10 +3,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.http import middleware
-from app.http.page_files import owner_of
 from app.http.server import create_app
 from app.web.words import languages
-from chains.errors import ConfigurationError
 from tests.fakes import fake_groq
 from tests.served import guide_services, served, small_services
 
@@ -148,12 +146,6 @@ def test_teams_and_questions_are_the_owners_and_without_a_language_model_in_engl
                 english, german = (client.get("/", params={"lang": code}).text for code in ("en", "de"))
             assert ('"teams">{}<' in english, '"Ours"' in english) == (number == 0, number > 0)
             assert ("What is ours?" in english, "Was ist unseres?" in german) == (number > 0, number == 1)
-
-
-def test_words_of_the_owner_that_cannot_be_read_stop_the_start(tmp_path):
-    (tmp_path / "page.yaml").write_text("title: Ask")
-    with pytest.raises(ConfigurationError, match=r"page\.yaml.* needs UTF-8 YAML"):
-        owner_of(tmp_path)
 
 
 def test_health_tells_status_time_uptime_and_version(client):

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from tests.app.http.routes.test_completions import NUMBERED, SHOWN
 from tests.fakes import MODEL, Reply
-from tests.served import QUESTION, guide_services
+from tests.served import QUESTION, answering, guide_services
 
 LINK = {
     "type": "url_citation",
@@ -37,9 +37,7 @@ def client(url) -> Iterator[OpenAI]:
         yield client
 
 
-@pytest.fixture(autouse=True)
-def _answers(groq) -> None:
-    groq.replies[:] = [Reply(NUMBERED)] * 2
+_answers = answering(NUMBERED, NUMBERED)
 
 
 def links(response: Any) -> list[Any]:

@@ -9,8 +9,8 @@ import pytest
 
 from app.wiring.storage import ledger_of
 from tests.access import bearer, key_entry, serving, settings_over
-from tests.fakes import Reply
 from tests.prompted import asked as asked_words
+from tests.served import answering
 
 FIRST, SECOND = "What is the surcharge on weekends?", "How high is it?"
 ANSWER = "It is 5 % [01_regulatory guide > Rate]."
@@ -37,10 +37,7 @@ def client(corpus, groq) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(autouse=True)
-def scripted(groq) -> None:
-    groq.replies[:] = [Reply(ANSWER)] * 9
-    groq.requests.clear()
+_answers = answering(*[ANSWER] * 9)
 
 
 def ask(client: httpx.Client, path: str, question: str, *, who: str = "ann", **more: Any) -> httpx.Response:

@@ -29,12 +29,13 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture
-def url(folder, monkeypatch) -> Iterator[str]:
-    monkeypatch.setattr("app.wiring.library.PAGE_TIMEOUT_S", 600)
-    monkeypatch.setattr("app.http.routes.documents.PAGE_TIMEOUT_S", 600)
-    with serving(settings_over(folder, "http://127.0.0.1:1")) as url:
-        yield url
+@pytest.fixture(scope="module")
+def url(folder) -> Iterator[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("app.wiring.library", "app.http.routes.documents"):
+            patch.setattr(f"{module}.PAGE_TIMEOUT_S", 600)
+        with serving(settings_over(folder, "http://127.0.0.1:1")) as url:
+            yield url
 
 
 def all_else_answers(url: str) -> None:

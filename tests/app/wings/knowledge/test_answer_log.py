@@ -1,7 +1,9 @@
 """Answers of the service and of commands are logged with their proof, without personal data, and break for nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -10,31 +12,35 @@ from structlog.testing import capture_logs
 from app import hooks
 from app.http.routes.feedback import OTHERS
 from app.http.server import create_app
-from app.ledger.answers import AnswerStore, LoggedAnswer
+from app.ledger.answers import AnswerStore, LoggedAnswer, Nearest, pack
 from app.settings import load_settings
+from app.wings.knowledge import routes as shared
 from app.wings.knowledge.answer_log import open_answers, redacted
 from app.wings.knowledge.verification import Document, verify
 from app.wiring import Service, open_service
 from app.wiring.storage import ledger_of
 from tests.access import bearer, key_entry
 from tests.corpora import write_documents
-from tests.fakes import Reply, groq_server
-from tests.served import ANSWER, GUIDE, QUESTION, guide_services, served
+from tests.fakes import groq_server
+from tests.served import ANSWER, GUIDE, QUESTION, answering, guide_services, served, small_services
 from tests.waiting import wait_until
 
 NAMES = {"anna": "ask+feedback", "ben": "ask+feedback", "staff": "ask:internal"}
 KEYS = ",".join(key_entry(name, f"{name}-key", scopes) for name, scopes in NAMES.items())
-
-
 groq = pytest.fixture(groq_server, scope="module")
-
-
-services = guide_services(auth_mode="api_key", api_keys=KEYS, answer_log=True)
+services = guide_services(auth_mode="none", allow_anonymous=True, api_keys=KEYS, answer_log=True)
 
 
 @pytest.fixture(scope="module")
-def client(services) -> Iterator[httpx.Client]:
-    with served(create_app(services)) as url, httpx.Client(base_url=url, headers=bearer("anna-key")) as client:
+def client(url) -> Iterator[httpx.Client]:
+    """Anna's."""
+    with httpx.Client(base_url=url, headers=bearer("anna-key")) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def stranger(url) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=url) as client:
         yield client
 
 
@@ -48,9 +54,7 @@ def _logged(monkeypatch) -> None:
     monkeypatch.delenv("ANSWER_LOG")
 
 
-@pytest.fixture(autouse=True)
-def _answers(groq) -> None:
-    groq.replies[:] = [Reply(ANSWER)]
+_answers = answering(ANSWER)
 
 
 def ask(client: httpx.Client, question: str = QUESTION, **more: Any) -> str:
@@ -194,3 +198,89 @@ def test_answers_of_commands_are_logged_and_those_of_tests_are_not(corpus, tmp_p
     assert waypoint("ask", QUESTION)[0] == 0
     wait_until(lambda: store.count() == 1)
     assert next(iter(store.answers())).audience == "internal"
+
+
+def planted(store: AnswerStore, **values: Any) -> str:
+    """Log an answer as it would be without these values, and return its id."""
+    trace_id = str(uuid4())
+    plain = LoggedAnswer(trace_id, store.now(), "What?", None, None, "public", "answered", None, None, None, None, None)
+    store.add(replace(plain, **values))
+    return trace_id
+
+
+def proof(*sources: dict[str, Any]) -> bytes | None:
+    return pack({"answer": "It was 7 %.", "sentences": [{"start": 0, "end": 11, "sources": list(sources)}]})
+
+
+def asked(stranger: httpx.Client, store: AnswerStore, key: str) -> str:
+    trace_id = ask(stranger, headers=bearer(key))
+    logged(store, trace_id)
+    return trace_id
+
+
+def told(stranger: httpx.Client, trace_id: str, key: str | None) -> tuple[int, str]:
+    response = stranger.get(f"/api/answers/{trace_id}", headers=bearer(key) if key else {})
+    return response.status_code, response.json().get("message", "")
+
+
+def test_a_colleague_reads_the_answer_with_its_citations(stranger, store):
+    trace_id = asked(stranger, store, "anna-key")
+    found = stranger.get(f"/api/answers/{trace_id}", headers=bearer("ben-key")).json()
+
+    assert (found["question"], found["outcome"]) == (QUESTION, "answered")
+    [citation] = found["citations"]
+    assert found["answer"][citation["start"] : citation["end"]].startswith("[")
+    assert citation["quote"]
+
+
+def test_an_internal_answer_opens_for_staff_only(stranger, store):
+    trace_id = asked(stranger, store, "staff-key")
+
+    assert told(stranger, trace_id, "staff-key")[0] == 200
+    assert told(stranger, trace_id, "anna-key") == (403, shared.INTERNAL)
+
+
+def test_a_stranger_learns_nothing_not_even_whether_there_is_an_answer(stranger, store):
+    known = asked(stranger, store, "anna-key")
+
+    assert told(stranger, known, None) == told(stranger, str(uuid4()), None) == (403, shared.STRANGER)
+    embedded = stranger.get(f"/api/answers/{known}", headers=bearer("anna-key") | {"X-Waypoint-Embed": "1"})
+    assert embedded.status_code == 403
+
+
+def test_an_answer_that_is_gone_without_proof_or_without_its_document_is_told_of(stranger, store):
+    source = {"title": "Old", "section": "", "page": None, "doc_id": "old", "quote": "x", "support": 1}
+    bare, changed = planted(store, question=None), planted(store, packed=proof(source | {"characters": [0, 1]}))
+
+    assert told(stranger, str(uuid4()), "anna-key") == (404, shared.GONE)
+    assert told(stranger, bare, "anna-key") == (404, shared.GONE)
+    assert told(stranger, changed, "anna-key") == (404, shared.CHANGED)
+
+
+@pytest.mark.parametrize(
+    ("doc_id", "expected"), [("withdrawn", (404, shared.CHANGED)), ("01_regulatory_gst", (200, ""))]
+)
+def test_a_sentence_without_source_may_be_from_any_document_that_was_retrieved(stranger, store, doc_id, expected):
+    near = (Nearest("01_regulatory_gst", 0.9), Nearest(doc_id, 0.5))
+    assert told(stranger, planted(store, nearest=near, packed=proof()), "anna-key") == expected
+
+
+def test_a_service_without_a_log_says_so(groq, tmp_path):
+    services = small_services(tmp_path, groq, answer_log=False)
+    with served(create_app(services)) as url:
+        response = httpx.get(f"{url}/api/answers/{uuid4()}")
+    assert (response.status_code, response.json()["message"]) == (404, shared.NOT_KEPT)
+
+
+def test_a_caller_lists_the_own_questions_and_nobody_elses(stranger, store):
+    public, internal = asked(stranger, store, "anna-key"), asked(stranger, store, "staff-key")
+
+    def listed(key: str | None) -> list[str]:
+        found = stranger.get("/api/answers", headers=bearer(key) if key else {}).json()["answers"]
+        return [one["trace_id"] for one in found]
+
+    assert listed("anna-key")[0] == public
+    assert listed("staff-key")[0] == internal
+    assert internal not in listed("anna-key")
+    assert public not in listed("staff-key")
+    assert listed("ben-key") == listed(None) == []

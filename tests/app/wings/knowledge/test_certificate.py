@@ -5,8 +5,8 @@ import pytest
 
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.verification import Document, verify
-from tests.fakes import Reply, groq_server
-from tests.served import GUIDE, QUESTION, guide_services
+from tests.fakes import groq_server
+from tests.served import GUIDE, QUESTION, answering, guide_services
 
 WRITTEN = "GST on imports into Singapore is 9 % [GST Guide > Rate]. Elephants are large."
 
@@ -17,9 +17,7 @@ groq = pytest.fixture(groq_server, scope="module")
 services = guide_services()
 
 
-@pytest.fixture(autouse=True)
-def _answers(groq) -> None:
-    groq.replies[:] = [Reply(WRITTEN)]
+_answers = answering(WRITTEN)
 
 
 def read(_: Any) -> Document:

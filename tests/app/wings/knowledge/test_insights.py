@@ -16,6 +16,7 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.insights import Insights, draft, insights
 from app.wings.knowledge.testing import read_cases
 from app.wiring import Service, open_service
+from benchmarks.offline import offline
 from tests.access import bearer, key_entry
 from tests.corpora import write_documents
 from tests.served import served
@@ -45,11 +46,7 @@ def citing(doc_id: str, title: str, **values: Any) -> tuple[LoggedAnswer, Quote]
 @pytest.fixture(scope="module")
 def services(tmp_path_factory) -> Service:
     folder = tmp_path_factory.mktemp("insights")
-    write_documents(folder / "desk", FILES)
-    settings = load_settings(_env_file=None, chroma_path=folder / "store", llm_provider="offline", min_chunks=0)
-    services = open_service(settings, serving=False)
-    services.index.ingest([folder / "desk"])
-    return services
+    return offline(folder, write_documents(folder / "desk", FILES))
 
 
 def found(services: Service, *answers: LoggedAnswer | tuple[LoggedAnswer, Quote]) -> Insights:

@@ -75,46 +75,35 @@ def test_the_list_shows_old_and_new_words_and_what_is_answered_now(folder, inges
     assert f"  - {RATE}  [GST Guide]\n  + {RATE.replace('9 %', '10 %')}\n  asked again: another answer: " in out
 
 
-def unchanged(folder: Path) -> None:
-    (folder / "gst.md").write_text(GUIDE.replace("paid online", "paid online or by bank"))
+def edit(folder: Path, files: dict[str, str | None]) -> None:
+    """Write these files, or remove those without a text."""
+    for name, text in files.items():
+        (folder / name).unlink() if text is None else (folder / name).write_text(text)
 
 
-def renamed(folder: Path) -> None:
-    (folder / "gst.md").rename(folder / "gst_2027.md")
+MOVED = GUIDE.replace(RATE, "See below.") + f"\n\n## More\n\nIntroduction.\n\n{RATE}\n"
+FEES = f"# Fees\n\n## Permits\n\nA permit costs S$ 2.88.\n\n## GST\n\n{RATE}"
+REFORMATTED = GUIDE.replace(RATE, "The rate of **GST** on imports\ninto *Singapore* is 9%.")
+STILL_THERE: dict[str, dict[str, str | None]] = {
+    "other words changed": {"gst.md": GUIDE.replace("paid online", "paid online or by bank")},
+    "the file was renamed": {"gst.md": None, "gst_2027.md": GUIDE},
+    "they moved inside": {"gst.md": MOVED},
+    "they moved to another file": {"gst.md": GUIDE.replace(RATE, "See Fees."), "fees.md": FEES},
+    "only their form changed": {"gst.md": REFORMATTED},
+}
 
 
-def moved_inside(folder: Path) -> None:
-    (folder / "gst.md").write_text(GUIDE.replace(RATE, "See below.") + f"\n\n## More\n\nIntroduction.\n\n{RATE}\n")
-
-
-def moved_to_another_file(folder: Path) -> None:
-    (folder / "gst.md").write_text(GUIDE.replace(RATE, "See Fees."))
-    (folder / "fees.md").write_text(f"# Fees\n\n## Permits\n\nA permit costs S$ 2.88.\n\n## GST\n\n{RATE}")
-
-
-def reformatted(folder: Path) -> None:
-    (folder / "gst.md").write_text(GUIDE.replace(RATE, "The rate of **GST** on imports\ninto *Singapore* is 9%."))
-
-
-@pytest.mark.parametrize("edit", [unchanged, renamed, moved_inside, moved_to_another_file, reformatted])
-def test_words_that_are_still_there_are_no_recall(folder, ingested, waypoint, edit):
-    edit(folder)
+@pytest.mark.parametrize("files", STILL_THERE.values(), ids=STILL_THERE)
+def test_words_that_are_still_there_are_no_recall(folder, ingested, waypoint, files):
+    edit(folder, files)
 
     assert "changed or vanished" not in ingested()
     assert lines(waypoint) == []
 
 
-def deleted(folder: Path) -> None:
-    (folder / "gst.md").unlink()
-
-
-def paragraph_deleted(folder: Path) -> None:
-    (folder / "gst.md").write_text(GUIDE.replace(RATE, ""))
-
-
-@pytest.mark.parametrize("edit", [deleted, paragraph_deleted])
-def test_words_that_nothing_is_like_are_said_to_have_vanished(folder, ingested, waypoint, edit):
-    edit(folder)
+@pytest.mark.parametrize("text", [None, GUIDE.replace(RATE, "")])
+def test_words_that_nothing_is_like_are_said_to_have_vanished(folder, ingested, waypoint, text):
+    edit(folder, {"gst.md": text})
 
     assert TOLD in ingested()
     [answer] = lines(waypoint)
@@ -122,8 +111,7 @@ def test_words_that_nothing_is_like_are_said_to_have_vanished(folder, ingested, 
 
 
 def test_a_changed_figure_in_a_renamed_file_finds_its_new_words(folder, ingested, waypoint):
-    (folder / "gst.md").unlink()
-    (folder / "gst_2027.md").write_text(GUIDE.replace("9 %", "10 %"))
+    edit(folder, {"gst.md": None, "gst_2027.md": GUIDE.replace("9 %", "10 %")})
     ingested()
 
     [answer] = lines(waypoint)
@@ -140,7 +128,7 @@ def test_words_that_come_back_end_the_recall(folder, ingested, waypoint):
 
 
 def test_words_that_moved_are_followed_to_where_they_are(folder, ingested, waypoint):
-    renamed(folder)
+    edit(folder, STILL_THERE["the file was renamed"])
     ingested()
     (folder / "gst_2027.md").write_text(GUIDE.replace("9 %", "10 %"))
 

@@ -6,10 +6,10 @@ import pytest
 from pydantic import SecretStr
 
 from app.http.server import create_app
-from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.why import why
 from app.wiring import Service, open_service
+from benchmarks.offline import offline
 from tests.access import bearer, key_entry
 from tests.corpora import write_documents
 from tests.served import served
@@ -28,11 +28,7 @@ DOCUMENTS = {
 @pytest.fixture(scope="module")
 def services(tmp_path_factory) -> Service:
     folder = tmp_path_factory.mktemp("why")
-    write_documents(folder / "desk", DOCUMENTS)
-    settings = load_settings(_env_file=None, chroma_path=folder / "store", llm_provider="offline", min_chunks=0)
-    services = open_service(settings, serving=False)
-    services.index.ingest([folder / "desk"])
-    return services
+    return offline(folder, write_documents(folder / "desk", DOCUMENTS))
 
 
 def changed(services: Service, *, serving: bool = False, **settings: Any) -> Service:

@@ -20,6 +20,7 @@ from app.wings.mcp.routes import MISSING
 from benchmarks.processes import ROOT
 from tests.access import QUESTION, bearer, key_entry, serving, settings_over, sources_shown, write_corpus
 from tests.fakes import FakeGroq, Reply, groq_server
+from tests.served import answering
 
 PUBLIC, INTERNAL = "01_regulatory_rate", "04_internal_synthetic_rate"
 ANSWER = "It is 5 % [01_regulatory guide > Rate]."
@@ -41,10 +42,7 @@ def url(corpus, groq) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(autouse=True)
-def _answers(groq) -> None:
-    groq.requests.clear()
-    groq.replies[:] = [Reply(ANSWER)]
+_answers = answering(ANSWER)
 
 
 @asynccontextmanager
