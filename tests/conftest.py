@@ -154,9 +154,11 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def waypoint(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run the command line in this process; return its exit code, output and messages."""
+    """Run the command line in this process, from then on with these variables; return its code, output and messages."""
 
-    def run(*words: str) -> tuple[int, str, str]:
+    def run(*words: str, **variables: str) -> tuple[int, str, str]:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
         monkeypatch.setattr(sys, "argv", ["waypoint", *words])
         try:
             main()

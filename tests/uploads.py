@@ -1,14 +1,12 @@
 """A service to which documents are added over HTTP: who may, and how a test adds them and reads what came of it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 
-from app.http.server import create_app
 from app.wiring import Parts, Service, open_service
 from tests.access import bearer, key_entry, settings_over
 from tests.fakes import WordEmbeddings
@@ -28,27 +26,6 @@ def services_over(folder: Path, **settings: Any) -> Service:
     chosen = {"auth_mode": "api_key", "api_keys": KEYS, "llm_provider": "offline", "min_chunks": 0}
     chosen_settings = settings_over(folder, "http://127.0.0.1:1", **chosen | settings)
     return open_service(chosen_settings, parts=Parts(embeddings=WordEmbeddings()))
-
-
-def small_services(folder: Path) -> Service:
-    """Service over a public and an internal document, with low limits of an upload."""
-    (folder / "docs" / "internal").mkdir(parents=True)
-    (folder / "docs" / "rates.md").write_text("# Rates\n\nThe rate of a crane is 7 dollars.")
-    (folder / "docs" / "internal" / "margin.md").write_text("# Margin\n\nThe margin is 3 %.")
-    services = services_over(folder, upload_max_mb=1, cache_enabled=True)
-    services.index.ingest([folder / "docs"])
-    return services
-
-
-def upload_services(tmp_path_factory: pytest.TempPathFactory) -> Service:
-    """A fixture for a module: `services = pytest.fixture(upload_services, scope="module")`."""
-    return small_services(tmp_path_factory.mktemp("uploads"))
-
-
-def upload_client(services: Service) -> Iterator[TestClient]:
-    """A fixture of a client of the module's services, in this process."""
-    with TestClient(create_app(services)) as client:
-        yield client
 
 
 def send(client: TestClient, files: Mapping[str, bytes | str], who: dict[str, str] = STAFF, **fields: str) -> Any:

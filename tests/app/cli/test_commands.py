@@ -58,11 +58,9 @@ def test_a_question_that_cannot_be_read_without_a_model_is_told_so_and_gets_the_
     assert "outcome: unsure" in out
 
 
-def test_ask_answers_through_groq_where_there_is_a_key(waypoint, corpus, groq, monkeypatch):
+def test_ask_answers_through_groq_where_there_is_a_key(waypoint, corpus, groq):
     waypoint("ingest", str(corpus))
-    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
-    monkeypatch.setenv("LLM_BASE_URL", groq.url)
-    code, out, _ = waypoint("ask", "What is the GST rate?")
+    code, out, _ = waypoint("ask", "What is the GST rate?", GROQ_API_KEY="gsk_test", LLM_BASE_URL=groq.url)
 
     assert code == 0
     assert "Nine percent [GST Guide > Rate]." in out
@@ -125,9 +123,8 @@ def test_an_index_of_another_model_is_refused_and_reset_rebuilds_it(waypoint, co
     assert waypoint("ask", "What is the GST rate on imports into Singapore?")[0] == 0
 
 
-def test_a_bad_setting_is_named_and_the_exit_code_is_2(waypoint, monkeypatch):
-    monkeypatch.setenv("RETRIEVAL_TOP_K", "many")
-    code, _, err = waypoint("ask", "What is the rate?")
+def test_a_bad_setting_is_named_and_the_exit_code_is_2(waypoint):
+    code, _, err = waypoint("ask", "What is the rate?", RETRIEVAL_TOP_K="many")
 
     assert code == 2
     assert "RETRIEVAL_TOP_K='many'" in err
@@ -141,14 +138,11 @@ def test_a_bad_setting_is_named_and_the_exit_code_is_2(waypoint, monkeypatch):
     ],
 )
 def test_a_model_that_cannot_be_reached_is_made_up_for_or_told_without_a_traceback(
-    waypoint, corpus, monkeypatch, fallback, exit_code, told
+    waypoint, corpus, fallback, exit_code, told
 ):
     waypoint("ingest", str(corpus))
-    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
-    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("LLM_MAX_RETRIES", "0")
-    monkeypatch.setenv("LLM_FALLBACK", fallback)
-    code, out, err = waypoint("ask", "What is the GST rate?")
+    settings = {"GROQ_API_KEY": "gsk_test", "LLM_BASE_URL": "http://127.0.0.1:9", "LLM_MAX_RETRIES": "0"}
+    code, out, err = waypoint("ask", "What is the GST rate?", LLM_FALLBACK=fallback, **settings)
 
     assert code == exit_code
     assert [words for words in told if words not in out + err] == []
@@ -165,10 +159,9 @@ def test_two_ingestions_into_one_store_do_not_mix(waypoint, corpus):
     assert "another ingestion" in err
 
 
-def test_a_store_folder_that_cannot_be_made_is_a_clear_error(waypoint, corpus, monkeypatch, tmp_path):
+def test_a_store_folder_that_cannot_be_made_is_a_clear_error(waypoint, corpus, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("CHROMA_PATH", str(tmp_path / "file" / "store"))
-    code, _, err = waypoint("ingest", str(corpus))
+    code, _, err = waypoint("ingest", str(corpus), CHROMA_PATH=str(tmp_path / "file" / "store"))
 
     assert code == 1
     assert "check CHROMA_PATH" in err
@@ -194,8 +187,7 @@ def test_ask_without_a_key_mentions_a_model_server_on_its_usual_port(waypoint, c
     monkeypatch.setitem(LOCAL_SERVERS, "ollama", f"{groq.url}/openai/v1")
     question = ("ask", "What is the rate?")
     (_, _, told), (_, _, as_json) = waypoint(*question), waypoint(*question, "--json")
-    monkeypatch.setenv("LLM_PROVIDER", "offline")
-    _, _, chosen = waypoint(*question)
+    _, _, chosen = waypoint(*question, LLM_PROVIDER="offline")
 
     assert told.count("LLM_PROVIDER=ollama asks it") == 1
     assert "LLM_PROVIDER=ollama" not in as_json + chosen

@@ -75,20 +75,6 @@ def test_each_model_has_a_window_of_its_own():
     assert [settings.llm.window(name) for name in ("large", "small", "other")] == [100_000, 8192, 100_000]
 
 
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"llm_context_tokens": "8192,unknown=4096"}, "names the model 'unknown'"),
-        ({"llm_context_tokens": "131072,small=400", "llm_allowed_models": "small"}, "must be smaller"),
-        ({"llm_context_tokens": "many"}, "LLM_CONTEXT_TOKENS='many'"),
-        ({"llm_context_tokens": 0}, "LLM_CONTEXT_TOKENS=0"),
-    ],
-)
-def test_a_window_that_cannot_be_is_refused_at_start(settings, told):
-    with pytest.raises(SettingsError, match=told):
-        load_settings(**settings)
-
-
 def test_a_model_with_a_small_window_is_shown_less(groq, tmp_path):
     text = "# GST Guide\n\n## Rate\n\n" + "The rate of GST is nine percent of it. " * 60
     corpus = write_documents(tmp_path / "corpus", {"gst.md": text})
@@ -106,69 +92,56 @@ def test_a_model_with_a_small_window_is_shown_less(groq, tmp_path):
 KEY = {"llm_api_key": "gsk_test"}
 
 
-def model_of(**settings):
+ELSEWHERE = "http://127.0.0.1:9/v1"
+
+
+def model_of(**settings: Any) -> Any:
     return chat_model(load_settings(**settings), WordEmbeddings(), clock=SystemClock(), tokens=FourCharacters())
 
 
-def test_without_a_provider_the_offline_answerer_answers_alone():
+def providers_of(**settings: Any) -> list[Any]:
+    return list(providers(load_settings(**settings), SystemClock()))
+
+
+def test_the_offline_answerer_answers_alone_without_a_provider_and_is_the_last_resort_unless_there_is_none():
+    answered, alone = model_of(**KEY), model_of(**KEY, llm_fallback=False, llm_fallback_base_url=ELSEWHERE)
+
     assert isinstance(model_of(), OfflineChatModel)
+    assert isinstance(answered, ResilientChatModel)
+    assert [type(provider.model).__name__ for provider in answered.providers] == ["GroqModel"]
+    assert isinstance(answered.last_resort, OfflineChatModel)
+    assert (len(alone.providers), alone.last_resort) == (1, None)
 
 
-def test_with_a_key_groq_answers_and_the_offline_answerer_is_the_last_resort():
-    model = model_of(**KEY)
+def test_any_openai_compatible_service_can_be_the_first_or_the_second_which_has_a_breaker_of_its_own():
+    [only] = providers_of(llm_provider="openai-compatible", llm_base_url=ELSEWHERE)
+    first, second = providers_of(**KEY, llm_fallback_base_url=ELSEWHERE)
 
-    assert isinstance(model, ResilientChatModel)
-    assert [type(provider.model).__name__ for provider in model.providers] == ["GroqModel"]
-    assert isinstance(model.last_resort, OfflineChatModel)
-
-
-def test_without_fallback_there_is_neither_a_second_provider_nor_a_last_resort():
-    model = model_of(**KEY, llm_fallback=False, llm_fallback_base_url="http://127.0.0.1:9/v1")
-
-    assert isinstance(model, ResilientChatModel)
-    assert (len(model.providers), model.last_resort) == (1, None)
-
-
-def test_a_second_provider_has_a_breaker_of_its_own():
-    first, second = providers(load_settings(**KEY, llm_fallback_base_url="http://127.0.0.1:9/v1"), SystemClock())
-
-    assert type(second.model).__name__ == "OpenAICompatibleModel"
+    assert type(only.model).__name__ == type(second.model).__name__ == "OpenAICompatibleModel"
     assert first.breaker is not second.breaker
 
 
-def test_any_openai_compatible_service_can_be_the_first():
-    [provider] = providers(
-        load_settings(llm_provider="openai-compatible", llm_base_url="http://127.0.0.1:9/v1"), SystemClock()
-    )
-    assert type(provider.model).__name__ == "OpenAICompatibleModel"
-
-
-def test_openrouter_is_told_who_asks(groq):
-    settings = load_settings(
+def test_openrouter_is_told_who_asks_and_has_an_address_of_its_own(groq):
+    [provider] = providers_of(
         openrouter_api_key="sk-or-x",
         llm_model="google/gemma-3n-e2b-it:free",
         llm_base_url=f"{groq.url}/openai/v1",
         llm_options={"reasoning_effort": "low", "default_headers": {"HTTP-Referer": "https://desk.example.org"}},
     )
-    [provider] = providers(settings, SystemClock())
     provider.model.invoke("Rate?")
+    [usual] = providers_of(openrouter_api_key="sk-or-x", llm_model="m")
 
     [headers], [sent] = groq.headers, groq.requests
     assert (headers["http-referer"], headers["x-title"]) == ("https://desk.example.org", "Waypoint Co-Pilot")
     assert groq.authorizations == ["Bearer sk-or-x"]
     assert (sent["model"], sent["reasoning_effort"]) == ("google/gemma-3n-e2b-it:free", "low")
-
-
-def test_openrouter_has_an_address_of_its_own():
-    [provider] = providers(load_settings(openrouter_api_key="sk-or-x", llm_model="m"), SystemClock())
-
-    assert getattr(provider.model, "openai_api_base", None) == "https://openrouter.ai/api/v1"
+    assert usual.model.openai_api_base == "https://openrouter.ai/api/v1"
 
 
 def test_groqs_own_options_are_sent_where_they_are_set(groq):
     chosen = {"reasoning_format": "hidden", "reasoning_effort": "none", "service_tier": "flex"}
     for options in (None, chosen):
-        [provider] = providers(load_settings(**KEY, llm_base_url=groq.url, llm_options=options), SystemClock())
+        [provider] = providers_of(**KEY, llm_base_url=groq.url, llm_options=options)
         provider.model.invoke("Rate?")
 
     plain, told = groq.requests
@@ -179,6 +152,10 @@ def test_groqs_own_options_are_sent_where_they_are_set(groq):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
+        ({"llm_context_tokens": "8192,unknown=4096"}, "names the model 'unknown'"),
+        ({"llm_context_tokens": "131072,small=400", "llm_allowed_models": "small"}, "must be smaller"),
+        ({"llm_context_tokens": "many"}, "LLM_CONTEXT_TOKENS='many'"),
+        ({"llm_context_tokens": 0}, "LLM_CONTEXT_TOKENS=0"),
         ({"llm_provider": "openai-compatible"}, "needs LLM_BASE_URL"),
         ({"llm_max_tokens": 900, "llm_context_tokens": 900}, "must be smaller than LLM_CONTEXT_TOKENS"),
         ({"llm_rpm": 0}, "LLM_RPM=0"),

@@ -106,21 +106,19 @@ def test_a_trial_run_changes_no_scope(tmp_path):
     assert redirect(own) is None
 
 
-def test_the_sample_corpus_brings_its_scope(tmp_path):
-    own = open_service(load_settings(llm_provider="offline"))
+def test_the_sample_corpus_brings_its_scope_and_declines_nothing_beside_documents_of_ones_own(tmp_path):
+    own = services()
+
+    def declined(question: str) -> bool:
+        assert own.answerer.scope is not None
+        return own.answerer.scope.invoke(Searching(question=question)) is not None
+
     own.index.ingest([sample_corpus()])
+    assert declined("Recommend a hotel in Bangkok")
+    assert not declined("What is the GST rate on imports?")
 
-    assert own.answerer.scope is not None
-    assert own.answerer.scope.invoke({"question": "Recommend a hotel in Bangkok"}) is not None
-    assert own.answerer.scope.invoke({"question": "What is the GST rate on imports?"}) is None
-
-
-def test_the_sample_corpus_declines_nothing_beside_documents_of_ones_own(tmp_path):
-    own = open_service(load_settings(llm_provider="offline"))
-    own.index.ingest([sample_corpus(), folder(tmp_path / "desk", scope=SCOPE)])
-
-    assert own.answerer.scope is not None
-    assert own.answerer.scope.invoke({"question": "Recommend a hotel in Bangkok"}) is None
+    own.index.ingest([folder(tmp_path / "desk", scope=SCOPE)])
+    assert not declined("Recommend a hotel in Bangkok")
     assert described(own) == f"questions are declined before the search by {tmp_path / 'desk' / SCOPE_FILE}"
 
 

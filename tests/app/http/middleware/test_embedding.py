@@ -78,9 +78,8 @@ async def test_only_named_origins_may_frame_the_embedded_page_and_none_any_other
 
 
 @pytest.mark.parametrize("origin", ["https://a.example; script-src *", "a.example", "https://a.example/path", "'self'"])
-def test_what_is_no_origin_is_refused_as_a_setting(monkeypatch, waypoint, origin):
-    monkeypatch.setenv("FRAME_ANCESTORS", origin)
-    code, _, told = waypoint("serve")
+def test_what_is_no_origin_is_refused_as_a_setting(waypoint, origin):
+    code, _, told = waypoint("serve", FRAME_ANCESTORS=origin)
     assert (code, "FRAME_ANCESTORS" in told) == (2, True)
 
 

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -57,27 +56,19 @@ async def test_a_body_that_does_not_fit_is_a_400_that_says_what_is_wrong(body, m
     assert response.json()["message"].startswith(message)
 
 
-async def test_feedback_on_an_answer_that_is_not_logged_is_not_said_to_be_kept(tmp_path):
-    services = open_service(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=True))
+@pytest.mark.parametrize("answer_log", [True, False])
+async def test_feedback_on_an_answer_that_is_not_logged_is_not_said_to_be_kept(tmp_path, answer_log):
+    services = open_service(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=answer_log))
     response = await give({"trace_id": TRACE, "score": -1, "comment": "Out of date."}, services)
 
     assert (response.status_code, response.json()) == (202, {"status": "accepted", "kept": False})
-
-
-async def test_where_answers_are_not_logged_no_feedback_is_kept(tmp_path):
-    services = open_service(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=False))
-
-    assert (await give({"trace_id": TRACE, "score": 1}, services)).json() == {"status": "accepted", "kept": False}
-    assert not list(tmp_path.rglob("answers*"))
-
-
-def over(folder: Path) -> Service:
-    return open_service(load_settings(answer_log=True, chroma_path=folder))
+    assert answer_log or not list(tmp_path.rglob("answers*"))
 
 
 async def test_feedback_that_cannot_be_kept_is_refused(tmp_path):
     (tmp_path / "taken").write_text("a file where the folder should be")
-    response = await give({"trace_id": TRACE, "score": 1}, over(tmp_path / "taken"))
+    services = open_service(load_settings(answer_log=True, chroma_path=tmp_path / "taken"))
+    response = await give({"trace_id": TRACE, "score": 1}, services)
 
     assert (response.status_code, response.json()["message"]) == (503, feedback.NOT_KEPT)
 

@@ -14,7 +14,7 @@ from app.http.server import create_app
 from app.ledger import open_database
 from app.settings import load_settings
 from app.wings.events.plugin import outbox
-from app.wiring import open_service
+from app.wiring import Service, open_service
 from app.wiring.observability import Check, backend_checks, index_check, provider_check
 from benchmarks.processes import free_port
 from chains.around import Call
@@ -34,6 +34,11 @@ def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness
     in_flight.phase = phase
     every_time = itertools.count(step=10).__next__  # At each look the last round of checks is stale.
     return Readiness(lambda: checks, in_flight, clock=clock or every_time, **options)
+
+
+@pytest.fixture
+def memory(tmp_path) -> dict[str, Any]:
+    return {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
 
 
 async def works() -> None:
@@ -109,29 +114,15 @@ async def test_a_pause_that_the_provider_asked_for_is_told_with_its_seconds():
     assert over.status == "ready"
 
 
-def test_what_is_asked_follows_from_the_settings(tmp_path):
-    def names(**settings) -> list[str]:
-        memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-        return [check.name for check in open_service(load_settings(**memory, **settings)).checks()]
+def test_what_is_asked_follows_from_the_settings_and_redis_is_required_where_sessions_live_in_it(memory):
+    def asked(**settings: Any) -> dict[str, bool]:
+        return {one.name: one.required for one in open_service(load_settings(**memory, **settings)).checks()}
 
-    assert names() == ["vector_store"]
-    redis = {"rate_limit": "9/minute", "redis_url": "redis://127.0.0.1:6379/0"}
-    events = {"rabbitmq_url": "amqp://127.0.0.1/"}
-    assert names(llm_api_key="gsk_test") == ["vector_store", "language_model"]
-    assert names(**redis, **events) == ["vector_store", "redis", "rabbitmq"]
-    assert names(auth_mode="session") == ["vector_store", "redis"]
-    assert names(auth_mode="session", auth_url="http://127.0.0.1:9") == ["vector_store"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "required"),
-    [({"auth_mode": "session"}, True), ({"rate_limit": "9/minute", "redis_url": "redis://127.0.0.1:9"}, False)],
-)
-def test_redis_is_required_where_sessions_live_in_it(tmp_path, settings, required):
-    memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-    checks = open_service(load_settings(**memory, **settings)).checks()
-
-    assert {check.name: check.required for check in checks}["redis"] is required
+    limited = asked(rate_limit="9/minute", redis_url="redis://127.0.0.1:6379/0", rabbitmq_url="amqp://127.0.0.1/")
+    assert [*asked()] == [*asked(auth_mode="session", auth_url="http://127.0.0.1:9")] == ["vector_store"]
+    assert [*asked(llm_api_key="gsk_test")] == ["vector_store", "language_model"]
+    assert [*limited] == ["vector_store", "redis", "rabbitmq"]
+    assert (limited["redis"], asked(auth_mode="session")["redis"]) == (False, True)
 
 
 @pytest.mark.parametrize("phase", ["starting", "draining"])
@@ -198,11 +189,8 @@ async def test_redis_and_rabbitmq_that_are_away_are_down():
     assert {name: finding.state for name, finding in report.checks.items()} == {"redis": "down", "rabbitmq": "down"}
 
 
-async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_path):
-    services = open_service(
-        load_settings(_env_file=None, memory_store_path=tmp_path / "s.json", vector_store_type="memory")
-    )
-    app = create_app(services)
+async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(memory):
+    app = create_app(open_service(load_settings(_env_file=None, **memory)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client:
         starting = await client.get("/health/ready")
         async with app.router.lifespan_context(app):
@@ -216,46 +204,41 @@ async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_p
     assert (live.status_code, live.json()) == (200, {"status": "ok"})
 
 
-@pytest.mark.parametrize(("key", "told"), [(None, None), ("desk", None), ("wrong", None), ("staff", "exact search")])
-async def test_nobody_is_told_how_much_the_index_holds(tmp_path, key, told):
-    memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-    keys = ",".join((key_entry("desk", "desk", "ask"), key_entry("staff", "staff", "ask:internal")))
-    ready = await ready_of(bearer(key) if key else {}, auth_mode="api_key", api_keys=keys, **memory)
-
-    assert (ready.status_code, ready.json()["checks"]["vector_store"]["detail"]) == (200, told)
-
-
-async def test_strangers_are_told_what_is_down_and_a_store_of_sessions_that_is_away_is_no_error(tmp_path):
-    memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-    ready = await ready_of(bearer("any"), auth_mode="session", redis_url="redis://127.0.0.1:1/0", **memory)
-
-    assert (ready.status_code, ready.json()["status"]) == (503, "down")
-    assert ready.json()["checks"]["redis"]["detail"] == "ConnectionError"
-
-
-async def test_staff_is_told_how_long_answers_take(tmp_path):
-    services = open_service(load_settings(_env_file=None, chroma_path=tmp_path, llm_provider="offline"))
-    for number in range(1, 101):
-        call = Call({"question": "?"}, seconds=number)
-        services.metrics.started(call)
-        services.metrics.ended(call)
+async def ready_of(services: Service, *callers: dict[str, str]) -> list[httpx.Response]:
+    """Return what callers with these headers are told of the service."""
     app = create_app(services)
     async with (
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client,
         app.router.lifespan_context(app),
     ):
-        own = (await client.get("/health/ready")).json()
-        framed = (await client.get("/health/ready", headers={"X-Waypoint-Embed": "1"})).json()
-
-    assert own["answer_seconds"] == {"p50": 50, "p95": 95, "p99": 99}
-    assert set(framed) == {"status", "checks"}
+        return [await client.get("/health/ready", headers=headers) for headers in callers]
 
 
-async def ready_of(headers: dict[str, str], **settings: Any) -> httpx.Response:
-    """Return the report of a service with these settings."""
-    app = create_app(open_service(load_settings(_env_file=None, **settings)))
-    async with (
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client,
-        app.router.lifespan_context(app),
-    ):
-        return await client.get("/health/ready", headers=headers)
+async def test_nobody_is_told_how_much_the_index_holds(memory):
+    keys = ",".join((key_entry("desk", "desk", "ask"), key_entry("staff", "staff", "ask:internal")))
+    services = open_service(load_settings(_env_file=None, auth_mode="api_key", api_keys=keys, **memory))
+    told = await ready_of(services, {}, bearer("desk"), bearer("wrong"), bearer("staff"))
+
+    assert {one.status_code for one in told} == {200}
+    details = [one.json()["checks"]["vector_store"]["detail"] for one in told]
+    assert details == [None, None, None, "exact search"]
+
+
+async def test_strangers_are_told_what_is_down_and_a_store_of_sessions_that_is_away_is_no_error(memory):
+    settings = load_settings(_env_file=None, auth_mode="session", redis_url="redis://127.0.0.1:1/0", **memory)
+    [ready] = await ready_of(open_service(settings), bearer("any"))
+
+    assert (ready.status_code, ready.json()["status"]) == (503, "down")
+    assert ready.json()["checks"]["redis"]["detail"] == "ConnectionError"
+
+
+async def test_staff_is_told_how_long_answers_take(memory):
+    services = open_service(load_settings(_env_file=None, llm_provider="offline", **memory))
+    for number in range(1, 101):
+        call = Call({"question": "?"}, seconds=number)
+        services.metrics.started(call)
+        services.metrics.ended(call)
+    own, framed = await ready_of(services, {}, {"X-Waypoint-Embed": "1"})
+
+    assert own.json()["answer_seconds"] == {"p50": 50, "p95": 95, "p99": 99}
+    assert set(framed.json()) == {"status", "checks"}

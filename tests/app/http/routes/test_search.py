@@ -256,9 +256,7 @@ def test_a_service_that_asks_another_ingests_no_samples(chat, waypoint, monkeypa
     groq.replies[:] = [Reply("It is 5 % [01_regulatory guide > Rate].")]
     for name in ("retrieval_url", "llm_base_url"):
         monkeypatch.setenv(name.upper(), chat.as_variables()[name])
-    monkeypatch.setenv("RETRIEVAL_API_KEY", "staff")
-    monkeypatch.setenv("LLM_API_KEY", "gsk_test")
-    code, out, err = waypoint("ask", QUESTION)
+    code, out, err = waypoint("ask", QUESTION, RETRIEVAL_API_KEY="staff", LLM_API_KEY="gsk_test")
 
     assert (code, "ingesting" in err) == (0, False)
     assert "01_regulatory guide > Rate" in out

@@ -16,12 +16,10 @@ BOTH = f"What is the VAT rate in Thailand? {CUP}"
 
 
 @pytest.fixture
-def own_texts(waypoint, monkeypatch) -> None:
+def own_texts(waypoint) -> None:
     write_documents(Path("texts"), {"decline.txt": f"{DECLINE}\n", "unsure.txt": f"{UNSURE}\n"})
     write_documents(Path("desk"), {"guide.md": GUIDE})
-    monkeypatch.setenv("PROMPTS_PATH", "texts")
-    monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
-    waypoint("ingest", "desk")
+    waypoint("ingest", "desk", PROMPTS_PATH="texts", RELEVANCE_THRESHOLD="0")
 
 
 @pytest.mark.parametrize(

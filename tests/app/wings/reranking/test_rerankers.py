@@ -9,7 +9,6 @@ from app.settings import SettingsError, load_settings
 from app.wings.reranking.listwise import ListwiseReranker
 from app.wings.reranking.service import ServiceReranker
 from chains.errors import RetrievalError
-from tests.failures import is_circuit_open, is_unavailable
 
 DOCUMENTS = [Document(text, metadata={"title": "Guide", "section": text.title()}) for text in ("tax", "ships", "gst")]
 
@@ -78,18 +77,6 @@ def test_a_reply_that_does_not_fit_is_refused(httpserver, reply):
 
     with pytest.raises(RetrievalError, match=r"reranking service at .* answered .*; check RERANKER"):
         service(httpserver).compress_documents(DOCUMENTS, "rate?")
-
-
-def test_a_service_that_keeps_failing_is_left_alone_for_a_while(httpserver):
-    httpserver.expect_request("/v1/rerank").respond_with_data("no", status=500)
-    reranker = service(httpserver)
-    for _ in range(5):
-        with pytest.raises(RetrievalError, check=is_unavailable):
-            reranker.compress_documents(DOCUMENTS, "rate?")
-
-    with pytest.raises(RetrievalError, check=is_circuit_open):
-        reranker.compress_documents(DOCUMENTS, "rate?")
-    assert len(httpserver.log) == 5
 
 
 @pytest.mark.parametrize(

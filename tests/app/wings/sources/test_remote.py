@@ -141,7 +141,6 @@ def test_private_addresses_are_refused(tmp_path, site):
     assert site.taken() == []
 
 
-def test_the_command_ingests_an_address_and_reports_by_document(waypoint, site, monkeypatch):
-    monkeypatch.setenv("WEB_ALLOW_PRIVATE", "true")
-    code, out, _ = waypoint("ingest", "--json", site.url)
+def test_the_command_ingests_an_address_and_reports_by_document(waypoint, site):
+    code, out, _ = waypoint("ingest", "--json", site.url, WEB_ALLOW_PRIVATE="true")
     assert (code, json.loads(out)["files"]) == (0, 3)
