@@ -216,7 +216,6 @@ class Comparison:
             if bare and all(bare):
                 return True
         wanted = {word.key: word.weight for word in asked.words if word.weight >= CONTENT and word.kind != "number"}
-        wanted = {key: weight for key, weight in wanted.items() if all(word.key != key for word in self.content)}
         kinds = {one.kind for one in measured} - {""}
         homes = [home for home in statements if numbers <= home.keys]
         rivals = [row for row in statements if row.cells and any(one.kind in kinds for one in row.quantities)]

@@ -42,6 +42,7 @@ _COURTESY: Final = re.compile(
     re.I,
 )
 _VERB: Final = r"(?:is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have)"
+_SAYS: Final = re.compile(rf"\b(?:{_VERB}|am|be|i|we|you|need|want|tell|please|lost|\w+ed)\b|,", re.I)
 _SUBJECT: Final = r"(?:i|we|you|he|she|it|they|there|the|an?|my|our|your|this|that|these|those|any)"
 _ASKS_FOR: Final = (
     r"(?:(?:wh?at|wh?ich|who|whose)\b(?!\s+(?:about|else|for|from|in|not|of|to|with)\b)(?=\W+\w+\W+\w)"
@@ -177,7 +178,9 @@ def _is_question(sentence: str) -> bool:
         return False
     if sentence.rstrip("\"\u201d\u2019')*_ ").endswith("?") or _REQUEST.match(sentence):
         return True
-    return _QUESTION.match(sentence) is not None and not sentence.endswith("!")
+    join = _NEXT_QUESTION.search(sentence)
+    is_asked = _QUESTION.match(sentence) is not None or (join is not None and _is_named(sentence[: join.start()], join))
+    return is_asked and not sentence.endswith("!")
 
 
 def _is_courtesy(sentence: str) -> bool:
@@ -196,10 +199,19 @@ def _clauses(sentence: str) -> Iterator[str]:
     start = 0
     for join in _NEXT_QUESTION.finditer(sentence):
         said, rest = sentence[start : join.start()], sentence[join.end() :]
-        if _ASKED.search(said) and len(_WORD.findall(rest)) > _TAG:
+        if (_ASKED.search(said) or _is_named(said, join)) and len(_WORD.findall(rest)) > _TAG:
             yield said + "?" * sentence.endswith("?")
             start = join.end()
     yield sentence[start:]
+
+
+def _is_named(said: str, join: re.Match[str]) -> bool:
+    """Return whether words ask by naming something, and an "and" follows them: "customs ruling fee and how long ...".
+
+    What has a verb, or a comma, says something.
+    """
+    is_joined = join[0].lstrip(",; ").startswith("and")
+    return is_joined and len(_WORD.findall(said)) <= _LONGEST_GREETING and not _SAYS.search(said)
 
 
 def _bare(clause: str) -> str:

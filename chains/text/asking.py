@@ -19,9 +19,11 @@ _AMOUNTS: Final = (
     "amount|deposit|limit|m(?:ax|in)imum|number|percentage|population|rate|salary|size|tariff|tax|threshold|total|value"
     "|wage|weight"
 )
+_NAMED: Final = r"^(?!.*\b(?:how|when|why|can|do|does|is|are|will|by|via|an?)\b)(?:[\w'-]+ ){0,4}[\w'-]+"
+"""Up to five words without a verb: "claims email"."""
 _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
-    ("phone", r"\b(?:tele)?phone number|\bfax number|\bhotline\b"),
-    ("mail", r"\be-?mail address(?:es)?\b"),
+    ("phone", rf"\b(?:tele)?(?:phone|fax) (?:number|no|nr)\b|\btel no\b|\bhotline\b|{_NAMED} (?:tele)?phone\W*$"),
+    ("mail", rf"\be-?mail (?:address(?:es)?|for|of)\b|{_NAMED} e-?mail\W*$"),
     ("address", r"(?<!mail )\baddress(?:es)?\b"),
     ("duration", rf"\bhow (?:long|soon|quickly|far ahead|many {_UNITS_OF_TIME})\b"),
     ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),
@@ -49,7 +51,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("verdict", r"^\W*(?:can|could|do|does|did|is|are|was|were|will|would|should|must|may|has|have)\b(?!['’])"),
     (
         "list",
-        r"^\W*(?:which|list|name)\b|\b(?:types|kinds|examples|ways|steps|documents|documentation|papers|permits"
+        r"^\W*(?:which|list|name)\b|\b(?:types|kinds|examples|ways|steps|docs|documents|documentation|papers|permits"
         r"|requirements|items|options|reasons)\b",
     ),
     ("manner", r"\bhow (?:do|does|did|to|can|could|should|would)\b|\bsteps\b"),
@@ -75,15 +77,16 @@ _MEASURES: Final[Mapping[Kind, Callable[[set[str]], bool]]] = {
     "money": lambda measures: not measures <= _NO_MONEY,
 }
 ROLES: Final = word_list("""
-    accountant admin administrator advis[eo]r agent applicant archivist assistant attendant auditor authority board bank
-    buyer captain caretaker carer carrier cashier chair chef clerk client committee company contractor cook council
-    counsellor courier crew customer dean dentist department desk dietician director doctor driver editor employee
-    employer engineer family farmer foreman guard guest head holder host importer exporter inspector instructor janitor
-    keeper landlord lawyer lead leader librarian manager manufacturer mayor mechanic member midwife minister nurse
-    office officer operator owner parent partner patient person pharmacist physician pilot planner police porter
-    president principal producer receiver reception receptionist registrar resident secretary seller sender shipper
-    staff steward student supervisor supplier surgeon surveyor teacher team technician teller tenant trainer treasurer
-    trustee tutor user usher vendor vet visitor volunteer warden worker \\w+(?:ist|ician|eer|woman|man)""")
+    accountant admin administrator advis[eo]r agent applicant archivist assistant attendant auditor authority board
+    bank buyer captain caretaker carer carrier cashier chair chef clerk client committee company consignee consignor
+    contractor cook council counsellor courier crew customer dean dentist department desk dietician director doctor
+    driver editor employee employer engineer family farmer foreman guard guest head holder host importer exporter
+    inspector instructor janitor keeper landlord lawyer lead leader librarian manager manufacturer mayor mechanic
+    member midwife minister nurse office officer operator owner parent partner patient person pharmacist physician
+    pilot planner police porter president principal producer receiver reception receptionist registrar resident
+    secretary seller sender shipper staff steward student supervisor supplier surgeon surveyor teacher team
+    technician teller tenant trainer treasurer trustee tutor user usher vendor vet visitor volunteer warden worker
+    \\w+(?:ist|ician|eer|woman|man)""")
 """Words for who does something: as good as a name where one asks who."""
 _MONTHS: Final = "|".join(month.title() for month in MONTHS)
 _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
@@ -114,7 +117,7 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "who": re.compile(
         r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"
         rf"|\b(?:[Aa]n?|[Tt]he|[Ee](?:ach|very)|[Yy]?[Oo]ur|[Bb]y|[Aa]ny|[Aa]ll|[Oo]nly) "
-        rf"(?:[\w-]+ ){{0,2}}?(?:{'|'.join(ROLES)})s?\b"
+        rf"(?:[\w-]+ ){{0,2}}?(?:{'|'.join(ROLES)})s?\b|\b(?:{'|'.join(ROLES)})['\u2019]s "
     ),
     "where": re.compile(r"\b(?:in|at|on|near|from|to|of) (?:the )?[A-Z]|\b(?:north|south|east|west)\w*\b"),
     "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
@@ -147,8 +150,8 @@ def fits(text: str, wanted: Collection[Kind], question: str) -> float:
 def gives_what_is_asked(text: str, question: str) -> bool:
     """Return False if a text gives figures of another kind: TEU for ships, an address for a telephone number."""
     asked = kinds(question)
-    kind = next((kind for kind in _STRICT if kind in asked), None)
-    return kind is None or _gives(kind, text, question) is not False
+    given = [_gives(kind, text, question) for kind in _STRICT if kind in asked]
+    return not given or any(one is not False for one in given)
 
 
 def _gives(kind: Kind, text: str, question: str) -> bool | None:

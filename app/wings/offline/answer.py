@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 import prompts
-from app.wings.offline.evidence import NEAR_PASSAGE, VERDICT, Candidate, Evidence
+from app.wings.offline.evidence import FEATURES, NEAR_PASSAGE, VERDICT, Candidate, Evidence
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.ranker import Ranker
 from chains.citations.comparison import is_negation
@@ -26,6 +26,8 @@ ALSO: Final = 0.7
 """The share of the best one's probability that a statement beside it has to have."""
 ALSO_UNSURE: Final = 0.3
 """The same where the best one is not sure: the reader chooses."""
+UNNAMED, LACKING = 0.55, 0.7
+"""The most probability without a name or figure of the question, and of what something else speaks against."""
 LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE: Final = 0.05
@@ -89,7 +91,10 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     best = order[0]
     fitting = [row for row in order if not contradicted[row]]
     sides = _sides(evidence, fitting)
-    probability = min(float(probabilities[best]), evidence.ceiling(best))
+    # Nothing makes up for a name or figure that the statement lacks; who compares is not sure of what one row says.
+    doubted = evidence.values[best, FEATURES.index("doubtful")] > 0
+    ceiling = UNNAMED if evidence.unnamed(evidence.statements[best]) > 0 else LACKING if doubted else 1.0
+    probability = min(float(probabilities[best]), ceiling)
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
     probability = min([probability, *weak])
@@ -153,7 +158,7 @@ def compose(evidence: Evidence, ranked: Sequence[Candidate], most: int) -> str:
     for one in ranked:
         if len(parts) == most:
             break
-        items = _items(one, evidence)
+        items = quoted_with(one, evidence)
         if all(any(repeats(item, other) for other in quoted) for item in items):
             continue
         part = _render(one, _cut(items), evidence)
@@ -166,12 +171,16 @@ def compose(evidence: Evidence, ranked: Sequence[Candidate], most: int) -> str:
     return "\n\n".join(parts)
 
 
-def _items(one: Candidate, evidence: Evidence) -> list[str]:
+def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
     """Return the statement, or with it the rest of its list, or the rows of its table that say as much."""
     wants, kind = evidence.question.wants, one.statement.kind
+    if one.text in (together := evidence.together.get(one.block, [])):
+        return together
     items = [other.said for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
-    is_under = one.statement.above and not evidence.matcher.rows([one.text]).any()  # Its heading alone is asked for.
-    if kind == "item" and (wants & LISTED or is_under):
+    is_short = kind == "item" or (kind == "row" and not together and len(items) <= LONGEST_LIST)
+    is_single = bool(evidence.question.sides) or "definition" in wants
+    is_whole = is_short and not is_single and evidence.adds_nothing(one)
+    if is_whole or (kind == "item" and wants & LISTED):
         return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
     if kind == "row" and "list" in wants:
         reach = evidence.covered(evidence.matcher.rows(items))
@@ -193,11 +202,11 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     entry, said = evidence.entries[one.entry], [_without_verdict(item, one, evidence) for item in items]
     quoted = [escape_brackets(item) for item in said]
     statement = one.statement
-    label = statement.lead if len(items) == 1 else statement.above
+    label = statement.lead if len(items) == 1 or statement.kind == "row" else statement.above
     asked = {term.key for term in evidence.question.terms}
     alone = len(items) == 1 and statement.is_label
     telling = (
-        statement.kind == "item"
+        (statement.kind == "item" or len(items) > 1)
         and label
         and not label.endswith("?")
         and (alone or asked & words_of(label).keys.keys())

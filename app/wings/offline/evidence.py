@@ -1,13 +1,14 @@
 """Measure how each statement of the context answers a question: the numbers that the ranker weighs."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Matcher, Matrix, repeats, words_of
+from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
 from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
@@ -19,12 +20,16 @@ from chains.text.ranges import counted, crossed, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
-FEATURES: Final = (*("near", "kind", "place", "lacking", "range", "score", "meaning", "meaning_above", AHEAD),)
+FEATURES: Final = (
+    *("near", "kind", "place", "lacking", "range", "unnamed", "doubtful", "score", "meaning", "meaning_above", AHEAD),
+)
 """What is measured; what is not known, or not yet, is not a number."""
 
 EMBEDDED_CHARACTERS: Final = 160
 # What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
+OVER_ALL: Final = 0.5
+"""What a word is worth to a row that only the heading of its table holds, where other rows hold it themselves."""
 FIXED: Final = 0.6
 """How strongly a statement has to hold a name: a country may stand for its city."""
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
@@ -32,12 +37,11 @@ NAMED: Final = 0.6
 """The share of a cell's words by which a question names it."""
 NEAR_PASSAGE: Final = 0.5
 """The similarity from which a passage is near, whatever is thought of its statements."""
-UNNAMED, LACKING = 0.55, 0.7
-"""The most probability without a name or all things of the question, and of a figure without one of these."""
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
+_JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
 _RANKS: Final = re.compile(
     r"\b(?:most|least|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|t|w|for)est)[a-z]{3,}est|preced\w+|succeed\w+|next|previous"
     r"|(?:before|after|follow\w*) [A-Z]\w+|other than|besides)\b"
@@ -48,7 +52,11 @@ _COMPARED: Final = re.compile(rf"\b(?:{_MOST})\b", re.I)
 _COMPARING: Final = re.compile(rf"\b(?:{_MOST}|than|while|whereas|both|unlike)\b", re.I)
 _TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
 # How much each feature tells of a statement before it is embedded.
-_FIRST_LOOK: Final = {"near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5}
+_FIRST_LOOK: Final = {"near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5, "score": 0.5}
+CANDIDATES: Final = 6
+"""The most statements that are embedded for one question."""
+MOST_OF_BLOCK: Final = 3
+"""The most of these from one list, table or paragraph: others may hold the answer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -120,9 +128,10 @@ class Evidence:
         }
         self.weights = self._weigh(placed)
         self._replaced: list[int] = []
+        self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
         other_rows, ranges = self._compare_rows()
         before = self._alone[:, self._replaced].max(axis=1, initial=0.0) >= 1.0
-        figures = np.array([term.word[0].isdigit() for term in question.terms], dtype=bool)
+        figures = np.array([term.key[0].isdigit() for term in question.terms], dtype=bool)
         self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
         new = self._new_terms()
         self.contradicted = [
@@ -229,6 +238,14 @@ class Evidence:
         lacked += bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
         return lacked / (len(needed) + bool(asked.sides)) if needed or asked.sides else 0.0
 
+    def adds_nothing(self, one: Candidate) -> bool:
+        """Return whether an item or row holds no word of the question beyond those that stand over all of its block."""
+        cells = " ".join(cell.text for cell in one.statement.cells)
+        own, over = self.matcher.rows(
+            [cells or one.text, f"{self.entries[one.entry].header} {one.statement.announced}"]
+        )
+        return bool(((own < WORD_FLOOR) | (over >= own) | (self.weights <= 0)).all())
+
     def asks(self, heading: str) -> bool:
         """Return whether a heading holds most of what the question names."""
         held = self.matcher.rows([heading])[0]
@@ -273,6 +290,8 @@ class Evidence:
             "place": 1 / (1 + numbers),
             "lacking": [self.lacking(one) for one in self.statements],
             "range": ranges,
+            "unnamed": [self.unnamed(one) for one in self.statements],
+            "doubtful": [float(self._doubtful(one)) for one in self.statements],
             "score": np.array([known[n] for n in numbers], dtype=np.float64),
             "meaning": unknown,
             "meaning_above": unknown,
@@ -308,19 +327,25 @@ class Evidence:
                 tables.setdefault(table, []).append(place)  # Of a long table that several passages hold as well.
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
-            found = zip(ranged(rows, self.question.quantities), counted(rows, self.question.text), strict=True)
-            reached = crossed(rows, self.question.text)
-            ranges[places] = [
-                float(row is reached) or fit or other for row, (fit, other) in zip(rows, found, strict=True)
-            ]
-            others[places] = (
-                self._other_rows(rows, self._alone[places]) | numbered(rows, self.question.text)
-                if reached is None
-                else [row is not reached for row in rows]
-            )
+            further, reached = np.array(counted(rows, self.question.text)), crossed(rows, self.question.text)
+            found = zip(rows, ranged(rows, self.question.quantities), further.tolist(), strict=True)
+            ranges[places] = [float(row is reached) or fit or other for row, fit, other in found]
+            if reached is None:
+                entry, alone = self.statements[places[0]].entry, self._alone[places]
+                others[places] = self._other_rows(rows, alone, entry) | numbered(rows, self.question.text)
+                if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
+                    others[np.array(places)[more]] = self._other_rows([rows[at] for at in more], alone[more], entry)
+            else:
+                others[places] = [row is not reached for row in rows]
+            fitting = ~others[places] & (ranges[places] >= max(0.0, ranges[places].max()))
+            if not fitting.all():
+                for at in places:
+                    self.together.setdefault(self.statements[at].block, [])
+                for at in np.array(places)[fitting]:
+                    self.together[self.statements[at].block].append(self.statements[at].text)
         return others.tolist(), ranges
 
-    def _other_rows(self, rows: Sequence[Statement], alone: Matrix) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def _other_rows(self, rows: Sequence[Statement], alone: Matrix, entry: int) -> Flags:
         """Return for each row of a table whether the question names another one.
 
         It does by the words of the first cell that tell rows apart, where some row holds more of them; where first
@@ -340,8 +365,13 @@ class Evidence:
             tells[replaced], weights[replaced] = False, 0.0
             self._replaced += [int(row) for row in replaced if is_exact[row]]
         telling = np.where(holds, held, 0.0).max(axis=0) * tells
-        lacked = np.maximum(0.0, telling - alone) @ weights
+        over = self.matcher.rows([f"{self.entries[entry].section} {rows[0].announced}"])  # It says so of each row.
+        lacked = np.maximum(0.0, telling - np.maximum(alone, OVER_ALL * over)) @ weights
         others = lacked > lacked.min(initial=np.inf) + 1e-6
+        if _JOINED.search(self.question.text):  # "Sea and air" names two rows, each by words of its own.
+            named = holds & tells
+            have_own = (named & ~named[~others].any(axis=0)).any(axis=1)
+            others &= ~(have_own & (named[~others] & ~named[others].any(axis=0)).any())
         is_key = len(set(keys)) == len(keys)  # Else it takes another column to tell the rows apart.
         for place in () if is_key else range(1, min(len(row.cells) for row in rows)):
             cells = [{word.key: word.weight for word in tokens(row.cells[place].text) if word.weight} for row in rows]
@@ -358,26 +388,27 @@ class Evidence:
                 others |= np.array([share < NAMED for share in shares])
         return np.asarray(others)
 
-    def ceiling(self, row: int) -> float:
-        """Return the most that the probability of a statement may be, 0-1, for what it lacks of the question."""
-        asked, values = self.question, dict(zip(FEATURES, self.values[row], strict=True))
-        if self.unnamed(self.statements[row]) > 0 or values["lacking"] >= 1:
-            return UNNAMED
-        one = self.statements[row]
+    def _doubtful(self, one: Candidate) -> bool:
+        """Return whether something speaks against a statement that holds words of the question."""
+        asked = self.question
         # One row does not show how others compare, nor does a sentence that names no best or difference.
         is_said = one.statement.kind != "row" and (_COMPARING.search(one.text) or not _COMPARED.search(asked.text))
-        is_compared = not is_said and (one.statement.kind != "row" or _RANKS.search(asked.text))
+        is_compared = not is_said and (one.statement.kind != "row" or bool(_RANKS.search(asked.text)))
         is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
-        if is_compared or is_other_kind or (values["lacking"] > 0 and is_measured(asked.wants)):
-            return LACKING
-        return 1.0
+        return is_compared or is_other_kind or (self.lacking(one) > 0 and is_measured(asked.wants))
 
-    def first_look(self, limit: int) -> list[int]:
+    def first_look(self) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""
         weights = np.array([_FIRST_LOOK.get(name, 0.0) for name in FEATURES])
         promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed)
         last = [out or one.is_left for out, one in zip(self.contradicted, self.statements, strict=True)]
-        return [int(row) for row in np.lexsort((-promise, last))[:limit]]
+        best = [int(row) for row in np.argsort(-promise, kind="stable")]
+        counts: Counter[tuple[int, int]] = Counter()
+        crowded: dict[int, bool] = {}
+        for row in best:
+            counts[self.statements[row].block] += 1
+            crowded[row] = counts[self.statements[row].block] > MOST_OF_BLOCK
+        return sorted(best, key=lambda row: (last[row], crowded[row]))[:CANDIDATES]
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""

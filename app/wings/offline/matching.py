@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.wings.offline.question import Question, join_initials
+from app.wings.offline.question import Question, join_initials, written_out
 from chains.ports import WordSimilarity
 from chains.text.tokens import DAYS, MONTHS, Token, fold, tokens
-from chains.text.words import stem
+from chains.text.words import STOP_WORDS, stem
 
 _SOME_DAYS: Final = re.compile(rf"\b({'|'.join(DAYS)})s? ?(?:to|until|through|-|\u2013) ?({'|'.join(DAYS)})", re.I)
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
@@ -20,9 +20,10 @@ SAME: Final = 0.6
 """The share of the words of two texts from which one repeats the other."""
 
 Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
-_EXACT: Final = frozenset({*DAYS, *MONTHS})
-"""Words beside which no other one counts: each is near to all others of its kind."""
+_EXACT: Final = STOP_WORDS | {*DAYS, *MONTHS}
+"""Words beside which no other one counts: each is near to all others of its kind, and "ONE" is a name."""
 WORD_FLOOR: Final = 0.4  # Cosines of words below this are chance.
 NAME_FLOOR: Final = 0.6  # A city and its country are this near, two cities often nearer than two things.
 LONGEST_ACRONYM: Final = 5
@@ -98,8 +99,9 @@ class Matcher:
             exact = np.array([[term.word[0].isdigit() or term.word in _EXACT] for term in self._terms])
             near[:, :-1] = np.where((found >= floors) & ~exact, np.sqrt(np.maximum(found, 0.0)), 0.0)
         for row, term in enumerate(self._terms):
-            if term.key in self._column:
-                near[row, self._column[term.key]] = 1.0
+            for key in (term.key, stem(written_out(term.word, term.capital))):
+                if key in self._column:
+                    near[row, self._column[key]] = 1.0
         return near
 
     def rows(self, texts: Sequence[str]) -> Matrix:

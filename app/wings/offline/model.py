@@ -19,7 +19,7 @@ from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.overview import overview
 from app.wings.offline.passages import Entry, context_of, entries
 from app.wings.offline.question import corrected, read
-from app.wings.offline.ranker import Ranker, packaged_ranker
+from app.wings.offline.ranker import packaged_ranker
 from chains.history import turns_of
 from chains.metadata import ASKED, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
@@ -44,16 +44,12 @@ class OfflineChatModel(BaseChatModel):
         embeddings: Adds nearness in meaning to the lexical evidence; without it the model judges by words alone.
         similarity: Lets near words count as well; without it only words of the same stem do.
         max_sentences: The most statements quoted; a list or the rows of a table count as one.
-        candidates: The most statements that are embedded for one question.
-        ranker: The weights; by default the packaged ones.
         prompts_folder: Holds the deployment's own texts for where nothing is quoted.
     """
 
     embeddings: Embeddings | None = Field(default=None, exclude=True)
     similarity: SkipValidation[WordSimilarity | None] = Field(default=None, exclude=True)
     max_sentences: int = Field(default=3, ge=1)
-    candidates: int = Field(default=6, ge=1)
-    ranker: Ranker | None = Field(default=None, exclude=True)
     prompts_folder: Path | None = Field(default=None, exclude=True)
 
     _vectors: dict[str, Any] = PrivateAttr(default_factory=dict)  # Of the statements that were compared before.
@@ -139,11 +135,11 @@ class OfflineChatModel(BaseChatModel):
             return decline()
         evidence = Evidence(question, shown, self.similarity, scores)
         self._compare_meaning(evidence)
-        return answer(evidence, self.ranker or packaged_ranker(FEATURES), self.max_sentences)
+        return answer(evidence, packaged_ranker(FEATURES), self.max_sentences)
 
     def _compare_meaning(self, evidence: Evidence) -> None:
         """Keep the most promising statements, with their cosine similarity to the question."""
-        rows = evidence.first_look(self.candidates)
+        rows = evidence.first_look()
         if self.embeddings is None or not rows:
             evidence.keep(rows)
             return

@@ -4,13 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from chains.ports import WordSimilarity
 from chains.text.asking import Kind, kinds
 from chains.text.quantities import Quantity, quantities
 from chains.text.tokens import MONTHS, WEIGHTS, Token, fold, tokens
-from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem, word_set
+from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem, word_list, word_set
 
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
@@ -50,24 +51,36 @@ _FORM_WORDS: Final = frozenset(
         ),
     )
 )
-_COUNTRIES: Final = frozenset(
-    map(
-        stem,
-        word_set("""
-            afghanistan albania algeria angola argentina armenia australia austria azerbaijan bahrain bangladesh
-            belarus belgium bhutan bolivia botswana brazil brunei bulgaria cambodia cameroon canada chile china
-            colombia congo croatia cuba cyprus czechia denmark ecuador egypt eritrea estonia ethiopia fiji finland
-            france gabon georgia germany ghana greece guatemala guinea haiti honduras hungary iceland india
-            indonesia iran iraq ireland israel italy jamaica japan jordan kazakhstan kenya korea kosovo kuwait
-            kyrgyzstan laos latvia lebanon liberia libya lithuania luxembourg macau macedonia madagascar malawi
-            malaysia maldives mali malta mauritius mexico moldova mongolia montenegro morocco mozambique myanmar
-            namibia nepal netherlands nicaragua niger nigeria norway oman pakistan panama paraguay peru philippines
-            poland portugal qatar romania russia rwanda samoa senegal serbia singapore slovakia slovenia somalia
-            spain sudan sweden switzerland syria taiwan tajikistan tanzania thailand togo tunisia turkmenistan
-            uganda uk ukraine uruguay usa uzbekistan vanuatu venezuela vietnam yemen zambia zimbabwe"""),
-    )
-)
+_CODED: Final = word_list("""
+    af afghanistan al albania dz algeria ao angola ar argentina am armenia au australia at austria az
+    azerbaijan bh bahrain bd bangladesh by belarus be belgium bt bhutan bo bolivia bw botswana br brazil bn
+    brunei bg bulgaria kh cambodia cm cameroon ca canada cl chile cn china co colombia cg congo hr croatia
+    cu cuba cy cyprus cz czechia dk denmark ec ecuador eg egypt er eritrea ee estonia et ethiopia fj fiji fi
+    finland fr france ga gabon ge georgia de germany gh ghana gr greece gt guatemala gn guinea ht haiti hn
+    honduras hu hungary is iceland in india id indonesia ir iran iq iraq ie ireland il israel it italy jm
+    jamaica jp japan jo jordan kz kazakhstan ke kenya kr korea xk kosovo kw kuwait kg kyrgyzstan la laos lv
+    latvia lb lebanon lr liberia ly libya lt lithuania lu luxembourg mo macau mk macedonia mg madagascar mw
+    malawi my malaysia mv maldives ml mali mt malta mu mauritius mx mexico md moldova mn mongolia me
+    montenegro ma morocco mz mozambique mm myanmar na namibia np nepal nl netherlands ni nicaragua ne niger
+    ng nigeria no norway om oman pk pakistan pa panama py paraguay pe peru ph philippines pl poland pt
+    portugal qa qatar ro romania ru russia rw rwanda ws samoa sn senegal rs serbia sg singapore sk slovakia
+    si slovenia so somalia es spain sd sudan se sweden ch switzerland sy syria tw taiwan tj tajikistan tz
+    tanzania th thailand tg togo tn tunisia tm turkmenistan ug uganda ua ukraine uy uruguay gb uk us usa uz
+    uzbekistan vu vanuatu ve venezuela vn vietnam ye yemen zm zambia zw zimbabwe""")
+_COUNTRY_OF: Final = dict(zip(_CODED[::2], _CODED[1::2], strict=True))
+_COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
+_SHORT_FORMS: Final = dict(
+    pair.split("=")
+    for pair in word_list("""
+        acct=account addr=address amt=amount appt=appointment cert=certificate chq=cheque cust=customer dept=department
+        doc=document docs=document ext=extension govt=government hr=hour hrs=hour info=information intl=international
+        inv=invoice max=maximum mgr=manager min=minimum mins=minute msia=malaysia mth=month ops=operations pax=person
+        pkg=package pmt=payment pwd=password qty=quantity ref=reference reg=registration std=standard tel=telephone
+        temp=temperature vacc=vaccination wk=week wks=week yr=year yrs=year""")
+)
+"""What people write for a word where they type fast."""
+_VOWELS: Final = frozenset("aeiou")
 _SHORT_SUBJECT: Final = 2
 _WITHIN_NAME: Final = frozenset((" ", "-", " & "))
 _JOINS: Final = re.compile(
@@ -150,8 +163,10 @@ def read(text: str, own: str = "", said: str = "") -> Question:
     asking = {token.key for token in tokens(own or joined)}
     context = [name for name in names if not any(terms[row].key in asking for row in name)]
     names, joint = ([one for one in some if one not in context] for some in (names, joint))
+    way = _way(joined, names, terms)  # Of a way from one place to another a statement has to hold one end.
+    names = [name for name in names if not any(name is end for end in way)]
     # A question that names another place is not asked on this one; a figure of the statement is the asker's own.
-    background = [] if names else [name for name in context if all(terms[row].capital for row in name)]
+    background = way + ([] if names else [name for name in context if all(terms[row].capital for row in name)])
     if any(term.carries for term in terms if term.key in asking):
         weaker = (term._replace(asks=True, weight=CONTEXT_WORD * term.weight) for term in terms)
         terms = tuple(term if term.key in asking else other for term, other in zip(terms, weaker, strict=True))
@@ -200,6 +215,15 @@ def names_country(text: str) -> bool:
     return any(token.key in _COUNTRIES for token in tokens(text))
 
 
+def written_out(word: str, capital: bool) -> str:
+    """Return the word that a short form or the code of a country stands for, else "".
+
+    In small letters a code with a vowel may be another word: "de", "in", "my".
+    """
+    is_code = capital or not _VOWELS.intersection(word)
+    return _SHORT_FORMS.get(word) or (_COUNTRY_OF.get(word, "") if is_code else "")
+
+
 def join_initials(text: str) -> str:
     """Write an abbreviation with strokes as one word: `B/L` is `BL`."""
     return _INITIALS.sub(lambda found: "".join(part or "" for part in found.groups()), text)
@@ -218,6 +242,15 @@ def _terms(content: list[Token], *, trust_capitals: bool) -> list[Term]:
             token.key, Term(token.key, fold(token.text), token.weight * share, named, capital, asks, fixed)
         )
     return list(found.values())
+
+
+def _way(text: str, names: list[list[int]], terms: tuple[Term, ...]) -> list[list[int]]:
+    """Return the two countries of a question that a "to" joins: "Singapore to Indonesia"."""
+    countries = [name for name in names if all(terms[row].key in _COUNTRIES for row in name)]
+    for start, end in pairwise(countries):
+        if re.search(rf"\b{terms[start[0]].word} (?:to|into) {terms[end[0]].word}\b", text, re.I):
+            return [start, end]
+    return []
 
 
 def _names(text: str, content: list[Token], terms: tuple[Term, ...]) -> tuple[list[list[int]], list[list[int]]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.wings.offline.matching import Matrix
 
-VERSION: Final = 4
+VERSION: Final = 5
 STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meaning"}
 """Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
 AHEAD: Final = "ahead"

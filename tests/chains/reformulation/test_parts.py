@@ -122,6 +122,10 @@ SPLIT = {
             "please book a container, and what a mess!",
         )
     ],
+    "words that only name something ask for it": [
+        ("customs ruling fee and how long it takes", ["customs ruling fee", "how long it takes"]),
+        ("cargo damaged and how long it takes", ["cargo damaged and how long it takes"]),
+    ],
     "a polite request is the question behind it": [
         ("Please let us know until when we can cancel a booking.", ["until when we can cancel a booking."]),
         ("Tell me what a Form D is and when it can be used.", ["what a Form D is and when it can be used."]),

@@ -9,7 +9,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 
 from app.wings.offline import OfflineChatModel
-from app.wings.offline.evidence import LACKING, Evidence
+from app.wings.offline.answer import LACKING
+from app.wings.offline.evidence import Evidence
 from app.wings.offline.passages import entries
 from app.wings.offline.question import corrected, read
 from app.wiring.models import word_similarity

@@ -238,3 +238,57 @@ def test_list_is_short_enough_to_be_read_on_the_phone():
 def test_numbered_sources_are_cited_by_their_number():
     entry = TAX.replace(TAX.splitlines()[0], "[2] Source: Tax Guide - Page N/A")
     assert ask("What is the current GST rate?", entry).endswith("(effective 1 January 2024) [2]")
+
+
+LIABILITY = """[Service Terms > Liability]
+## Liability
+
+The liability is limited to:
+
+| Service | Most |
+|---|---|
+| Sea freight | 2 SDR per kg |
+| Warehousing | S$100 per package |
+| Customs brokerage | S$500 per declaration |"""
+
+
+@pytest.mark.parametrize(
+    ("question", "shown", "hidden"),
+    [
+        ("liability for warehousing and for customs brokerage", ["S$100", "S$500"], ["SDR"]),
+        ("liability for warehousing", ["S$100"], ["S$500", "SDR"]),
+        ("What is the liability limited to?", ["SDR", "S$100", "S$500"], []),
+    ],
+)
+def test_the_rows_that_a_question_names_are_quoted_together(question, shown, hidden):
+    answer = ask(question, LIABILITY, scores=[0.8])
+    assert all(words in answer for words in shown)
+    assert not any(words in answer for words in hidden)
+
+
+def test_a_list_is_quoted_whole_where_its_lead_is_what_is_asked():
+    entry = "[Vietnam Guide > Labels]\nGoods must have labels with:\n- Origin\n- Product name\n- Vietnamese language"
+    model = OfflineChatModel(similarity=word_similarity())
+    answer = ask("labels for vietnam what must be on", entry, model=model, scores=[0.8])
+    assert all(words in answer for words in ("Origin", "Product name", "Vietnamese language"))
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("customs dept hrs", "8:30 to 17:30"),
+        ("GST rate SG", "9 %"),
+        ("gst rate sg", "9 %"),
+        ("fee for the second licence", "S$600"),
+        ("documents for freight Singapore to Indonesia", "invoice"),
+    ],
+)
+def test_short_forms_codes_ordinals_and_ways_are_read(question, words):
+    entries = (
+        "[Service Policy > Hours]\n| Department | Hours |\n|---|---|\n| Customs | 8:30 to 17:30 |\n| Sales | 9 to 18 |",
+        "[Tax Guide > Rates]\nThe GST rate in Singapore is 9 %.",
+        "[Licences > Fees]\n| Item | Fee |\n|---|---|\n| First licence | S$900 |\n| Each additional licence | S$600 |",
+        "[Indonesia Guide > Documents for import]\nFreight to Indonesia needs these documents: invoice, permit.",
+    )
+    model = OfflineChatModel(similarity=word_similarity())
+    assert words in ask(question, *entries, model=model, scores=[0.8] * 4)
