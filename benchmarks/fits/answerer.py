@@ -31,7 +31,7 @@ from evals.metrics.retrieval import is_gold
 
 FILE = Path(__file__).parents[2] / "app" / "wings" / "offline" / "ranker.json"
 THRESHOLD: Final = 0.68
-"""Of 150 questions on Wikipedia that no passage answers, at most ten are answered with more."""
+"""Of 150 questions on Wikipedia that no passage answers, a tenth is answered with more."""
 LAST: Final = 1000.0  # What is contradicted stands behind all else.
 # The weights of the prior, per standard deviation, and how strongly they are held.
 PRIOR: Final = {
