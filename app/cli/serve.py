@@ -24,8 +24,8 @@ def serve(
     from app.http.process import check_workers
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
-    from app.wiring.access import require_authentication
     from app.wiring.observability import check_outbox
+    from app.wiring.service import require_authentication
 
     settings = read_settings()
     require_authentication(settings, host)

@@ -10,7 +10,7 @@ from app.adapters.sessions.identity import Authenticator, Identity, IdentityStor
 from app.http.errors import RequestRefusedError
 from app.http.policy import SAFE_METHODS
 from app.http.policy import Access as Needed
-from app.wiring.access import Access
+from app.wiring.service import Access
 
 # The page signs in with it. Its SameSite=Strict keeps it from other sites, but not from other ports of the same host.
 COOKIE = "waypoint_token"

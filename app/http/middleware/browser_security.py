@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 from app.http.errors import RequestRefusedError
-from app.wiring.access import is_loopback
+from app.wiring.service import is_loopback
 
 
 def check_origin(headers: Headers, allowed: Collection[str], *, reads: bool) -> None:

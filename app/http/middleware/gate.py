@@ -33,7 +33,7 @@ from app.http.middleware.limits import (
 )
 from app.http.policy import SAFE_METHODS, Policy, policy_of
 from app.observability.metrics import Metrics
-from app.wiring.access import Access
+from app.wiring.service import Access
 from chains.documents.audience import called_by
 from chains.logs import get_logger
 

@@ -9,7 +9,7 @@ from cachetools import TTLCache
 from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, session_identity
 from app.hooks import from_extra
 from app.settings import Settings
-from app.wiring.access import Access
+from app.wiring.service import Access
 from chains.clock import Clock, SystemClock
 
 KNOWN_TTL_S = 30

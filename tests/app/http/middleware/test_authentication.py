@@ -14,7 +14,7 @@ from app.http.policy import Policies
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import open_service
-from app.wiring.access import Access
+from app.wiring.service import Access
 from chains.errors import ConfigurationError
 from tests.access import ASKED, POSTED, bearer, key_entry, open_redis, serving, settings_over, sources_shown
 from tests.fakes import FakeGroq

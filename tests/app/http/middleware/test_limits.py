@@ -14,7 +14,7 @@ from app.adapters.sessions.identity import Identity
 from app.http import middleware
 from app.http.middleware import limits
 from app.http.middleware.limits import DISCARD_BYTES, MAX_DEPTH, RETRY_STORAGE_S, InFlight, RateLimit, caller_of
-from app.wiring.access import Access
+from app.wiring.service import Access
 from tests.access import (
     ASKED,
     POSTED,
