@@ -75,7 +75,7 @@ def support(
 
 def support_of(compared: Comparison) -> Support:
     """Return how well the evidence supports the sentence that it was compared with."""
-    words, evidence, strengths = compared.content, compared.evidence, compared.strengths
+    words, evidence = compared.content, compared.evidence
     if not words or not evidence.statements:
         return NONE
     if verbatim := _find_verbatim(compared.sentence, evidence):
@@ -83,6 +83,7 @@ def support_of(compared: Comparison) -> Support:
     if cell := _read_cell(compared.words, evidence):
         row, agrees = cell
         return Support(1.0 if agrees else CLASH_FACTORS["contradicted"], row.words, row.start, row.end, not agrees)
+    strengths = compared.strengths
     if not strengths.any():
         return NONE
     repeated = np.array([word.key in compared.asked.repeatable for word in words])

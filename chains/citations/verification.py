@@ -128,10 +128,10 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
     if is_echo and best.score < 1:
         return replace(best, score=ECHO * best.score)
     words, held = compared.content, evidence.occurrences.keys() | evidence.heading
-    names = {other.key for statement in evidence.statements for other in statement.tokens if other.kind == "name"}
     # "SG" is short for Singapore.
-    short = {word.key for word in words if word.text.isupper() and len(word.text) == len("SG")}
-    held |= {key for key in short for name in names if name[0] == key[0] and key[1] in name[1:]}
+    if short := {word.key for word in words if word.text.isupper() and len(word.text) == len("SG")}:
+        names = {other.key for statement in evidence.statements for other in statement.tokens if other.kind == "name"}
+        held |= {key for key in short for name in names if name[0] == key[0] and key[1] in name[1:]}
     quotes_all = best.score >= 1 and any(one.words.strip(" .") == best.quote.strip(" .") for one in evidence.statements)
     is_short = bool(asked.words) and len(words) < FEWEST_WORDS and not quotes_all
     # The passage may speak of another country or carrier than the question, and the statement hide it.
@@ -188,14 +188,16 @@ def attribute(
     A number alone, such as a table's cell, is read as an answer only where it is the whole answer: any passage with a
     date or a list holds a 1.
     """
+    held = [evidence_of(passage).occurrences for passage in shown]
     for sentence in sentences:
         words = [word for word in tokens(sentence.words) if word.weight > 0 and word.key not in asked.repeatable]
         if len(sentences) > 1 and all(word.kind == "number" for word in words):
             continue
-        total = sum(word.weight for word in words)
-        shares = [sum(one.weight for one in words if one.key in evidence_of(some).occurrences) for some in shown]
-        likely = sorted(range(len(shown)), key=lambda rank: -shares[rank])[:COMPARED_AGAIN]
-        likely = [rank for rank in likely if total and shares[rank] >= LEAST_SUPPORT * total]
-        verified = verify([sentence.words], [shown[rank] for rank in likely], None, asked)
-        if verified.supported:
-            yield sentence, verified
+        total = sum([word.weight for word in words])
+        shares = [sum([word.weight for word in words if word.key in keys]) for keys in held]
+        likely = [rank for rank in range(len(shown)) if total and shares[rank] >= LEAST_SUPPORT * total]
+        for rank in sorted(likely, key=lambda rank: -shares[rank])[:COMPARED_AGAIN]:
+            verified = verify([sentence.words], [shown[rank]], None, asked)
+            if verified.supported:
+                yield sentence, verified
+                break
