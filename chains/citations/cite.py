@@ -1,9 +1,11 @@
 """Compute stage 4: read the markers of an answer, match and verify them, and decide the outcome."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+
+from langchain_core.messages import AIMessage
 
 import prompts
 from chains.citations.cited_sentences import (
@@ -34,6 +36,7 @@ from chains.citations.references import (
 from chains.citations.sources import cited_sources, related_documents, sources_of
 from chains.citations.support import LEAST_SUPPORT, Support
 from chains.citations.titles import Reference
+from chains.citations.together import support_together
 from chains.citations.verification import (
     attribute,
     first_decline,
@@ -85,6 +88,9 @@ class CiteSources:
         withheld: the text that replaces an answer which the safety check withholds.
         decline: the sentence of the deployment's own prompt for what the documents lack.
         translations: of these texts and of a decline, for a question with a `language`; by default the packaged ones.
+        overview: quotes the documents for a question about them as wholes, from the question and the context's text,
+            where no source supports what the model wrote; empty where it is no such question. By default nothing does.
+        quoted: the line above such quotations.
     """
 
     style: CitationStyle = "title"
@@ -97,6 +103,8 @@ class CiteSources:
     withheld: str | None = None
     decline: str = ""
     translations: Translations = field(default_factory=prompts.translations)
+    overview: Callable[[str, str], str] | None = None
+    quoted: str | None = None
 
     def markers(self, shown: Sequence[Passage]) -> NumberedMarkers:
         """Return what writes the markers of an answer in this style, whole and final."""
@@ -136,6 +144,14 @@ class CiteSources:
         if state["message"].response_metadata.get(DEGRADED) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
+        if (
+            outcome == "ungrounded"
+            and self.overview
+            and (quotes := self.overview(asked.text, state["context"]["text"]))
+        ):
+            line = translated(self.quoted or prompts.load("quoted"), state.get("language"), self.translations)
+            in_place = Generated(**{**state, "message": AIMessage(f"{line}\n\n{quotes}")})
+            return replace(self, overview=None)(in_place)
         marked = cited_sources([citation for citation in found.citations if citation["number"] is not None])
         is_lacking = self.style == "numbered" and len(marked) < max(1, self.min_citations)
         if outcome == "answered" and is_lacking and found.unmarked:  # A number for each attributed sentence.
@@ -207,6 +223,7 @@ class CiteSources:
         sentences = [one for one in sentences_of(answer, sorted({*places, *notes})) if not inside(one.start, titles)]
         clauses, doubtful = clauses_of(answer, sentences, places), dict[int, dict[str, bool]]()
         citations, stands = list[Citation](), set[int]()
+        by_sentence: dict[int, list[tuple[Citation, Reference, list[Passage]]]] = {}
         for reference, indices in zip(references, cited_sentences(sentences, places), strict=True):
             cited = [sentences[index] for index in indices]
             claims = [sentence for sentence in cited if sentence.is_claim] or cited
@@ -222,12 +239,17 @@ class CiteSources:
             citation = _citation(raw, reference.start, verified, reference)
             citation["attributed"] = any(sentence.words in attributed for sentence in cited)
             citations.append(citation)
+            if len(claims) == 1 and not clause:
+                by_sentence.setdefault(claims[0].start, []).append((citation, reference, named))
             if is_whole and _is_supported(citation):
                 stands.update(sentence.start for sentence in cited)
             elif clause:
                 verdicts = doubtful.setdefault(cited[0].start, {})
                 verdicts[clause] = verdicts.get(clause, False) or _is_supported(citation)
         stands.update(start for start, verdicts in doubtful.items() if all(verdicts.values()))
+        for sentence in sentences:
+            if self._cite_together(sentence, by_sentence.get(sentence.start, []), asked):
+                stands.add(sentence.start)
         bare = [sentence for sentence in sentences if sentence.is_claim and sentence.start not in stands]
         unmarked = list(attribute(bare, shown, asked)) if self.attribution else []
         for sentence, verified in unmarked:
@@ -247,6 +269,20 @@ class CiteSources:
             _numbered(citations, self.style, {} if numbers is None else numbers),
             unmarked,
         )
+
+    def _cite_together(
+        self, sentence: Sentence, marked: Sequence[tuple[Citation, Reference, list[Passage]]], asked: Asked
+    ) -> bool:
+        """Give the markers of a sentence the parts that their sources support; return whether these support it all."""
+        passages = list({id(named[0]): named[0] for _, _, named in marked if named}.values())
+        if len(passages) < 2:  # noqa: PLR2004 - One source has been checked.
+            return False
+        found = support_together(sentence.words, passages, self.similarity, asked)
+        for citation, reference, named in marked:
+            place = next((place for place, one in enumerate(passages) if named and one is named[0]), -1)
+            if place in found:
+                citation.update(_citation(citation["raw"], citation["start"], found[place], reference))
+        return bool(found)
 
     def _standing(self, citations: Sequence[Citation]) -> list[Citation]:
         return [one for one in citations if self.markers_suffice or _is_supported(one)]

@@ -98,10 +98,11 @@ def cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, i
 
 # What follows a marker that ends a clause, and what makes words more than its subject: a figure, a colon, a verb.
 _CLAUSE_END: Final = re.compile(r"\s*(?:[,;:–—]|(?:and|but|or|while|whereas|although|though|yet)\b)")
-_STATEMENT: Final = re.compile(
-    r"[\d:]|\b(?:is|are|was|were|be|has|have|had|does?|must|may|might|can|cannot|could|will|would|shall|should|costs?|needs?"
+VERB: Final = re.compile(
+    r"\b(?:is|are|was|were|be|has|have|had|does?|must|may|might|can|cannot|could|will|would|shall|should|costs?|needs?"
     r"|takes?|gets?|pays?|requires?|appl(?:y|ies)|allows?|covers?|lasts?|begins?|starts?|ends?|opens?|closes?)\b"
 )
+_STATEMENT: Final = re.compile(rf"[\d:]|{VERB.pattern}")
 
 
 def clauses_of(answer: str, sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> dict[int, str]:
