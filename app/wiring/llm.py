@@ -1,7 +1,7 @@
 """Build the chat model: the providers in turn, each behind its breaker and limiter, then the offline answerer."""
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,6 +49,13 @@ def offline_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
         embeddings=embeddings, similarity=word_similarity(), prompts_folder=settings.prompt.folder
     )
     return model
+
+
+def quoted_overview(settings: Settings) -> Callable[[str, str], str] | None:
+    """Return what quotes the documents where no source supports a model's overview; None where nothing may."""
+    if settings.provider == OFFLINE or not settings.llm.fallback:
+        return None
+    return next(hooks.wings("offline:quoted_overview"), None)
 
 
 def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> Runnable[Any, BaseMessage] | None:

@@ -18,7 +18,6 @@ from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, 
 from chains.citations.support import LEAST_SUPPORT, NONE, Support, support, support_of
 from chains.ports import WordSimilarity
 from chains.state import Citation, Passage
-from chains.text.letters import letters
 from chains.text.tokens import tokens
 from chains.text.words import plain_words
 
@@ -121,9 +120,6 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         if says_nothing_found(sentence[cut.end() :]) and not says_nothing_found(sentence[: cut.start()]):
             sentence = sentence[: cut.start()]
             break
-    named, _, said = sentence.partition(":")  # "Travel policy 2025: the allowance is 55 euro" names its source.
-    if said.strip() and letters(named) and letters(str(passage["metadata"].get("title"))).startswith(letters(named)):
-        sentence = said.strip(" *_")
     evidence = evidence_of(passage)
     added = {word.text.lower() for word in tokens(sentence) if word.weight >= CONTENT and word.key not in asked.keys}
     is_echo = bool(asked.words) and added <= YES_OR_NO

@@ -105,7 +105,17 @@ def test_a_text_of_the_deployments_own_goes_before_the_packaged_translation(tmp_
 
 
 def test_every_text_that_a_user_reads_is_translated_and_no_prompt_is():
-    read = {"decline", "no_results", "question_back", "small_talk", "ungrounded", "unread", "unsure", "withheld"}
+    read = {
+        "decline",
+        "no_results",
+        "question_back",
+        "quoted",
+        "small_talk",
+        "ungrounded",
+        "unread",
+        "unsure",
+        "withheld",
+    }
     read |= {name for name in prompts.texts() if name.startswith(("blocked_", "small_talk_"))}
 
     assert set(prompts.translations()) == set(words.languages()) - {words.DEFAULT}

@@ -7,5 +7,6 @@ model around them.
 """
 
 from app.wings.offline.model import MODEL_NAME, OfflineChatModel
+from app.wings.offline.overview import quoted_overview
 
-__all__ = ["MODEL_NAME", "OfflineChatModel"]
+__all__ = ["MODEL_NAME", "OfflineChatModel", "quoted_overview"]

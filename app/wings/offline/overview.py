@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from app.wings.offline.answer import OfflineAnswer
-from app.wings.offline.passages import Entry
+from app.wings.offline.passages import Entry, entries
 from chains.documents.versions import editions_in, names_edition, two_versions, version_order
 from chains.text.letters import escape_brackets
 from chains.text.overviews import MOST_HELD, Overview, overview_of
@@ -20,13 +20,19 @@ Documents = dict[str, list[Entry]]
 """The entries of a context by the titles of their documents."""
 
 
-def overview(question: str, entries: Sequence[Entry]) -> OfflineAnswer | None:
+def quoted_overview(question: str, context: str) -> str:
+    """Return the quotations from a context that answer a question about whole documents; empty where it is none."""
+    found = overview(question, entries(context))
+    return found.text if found else ""
+
+
+def overview(question: str, shown: Sequence[Entry]) -> OfflineAnswer | None:
     """Return the answer to a question about whole documents; None where it is none, or no document is about that."""
     asked = overview_of(question, editions_in(question))
     if asked is None:
         return None
     documents: Documents = {}
-    for entry in entries:
+    for entry in shown:
         documents.setdefault(entry.title, []).append(entry)
     if asked.form == "list":
         lines = list(_listed(asked, documents))
