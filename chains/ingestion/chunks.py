@@ -83,10 +83,10 @@ class Chunker:
             return self.split_text(source.text, start=source.body_start)
         return self.split_markdown(source.text, start=source.body_start, title=source.metadata["title"])
 
-    def split_text(self, source: str, *, start: int = 0, end: int | None = None) -> list[Chunk]:
-        """Return the chunks of `source[start:end]`, a text without markup, their offsets counted in `source`."""
-        whole = SourceSpan(start, len(source) if end is None else end)
-        return [Chunk(source[span.start : span.end], *span) for span in self._cut(source, whole, [])]
+    def split_text(self, source: str, *, start: int = 0) -> list[Chunk]:
+        """Return the chunks of `source[start:]`, a text without markup, their offsets counted in `source`."""
+        spans = self._cut(source, SourceSpan(start, len(source)), [])
+        return [Chunk(source[span.start : span.end], *span) for span in spans]
 
     def _split_pages(self, source: SourceText) -> Iterator[Chunk]:
         """Yield the chunks of pages; a section goes on, over the pages, until the next heading.
@@ -98,11 +98,12 @@ class Chunker:
         for page in source.pages:
             first, last = (bisect_left(source.headings, place, key=START) for place in (page.start, page.end))
             chunks: list[Chunk] = []
-            for heading, end in _sections(source.headings[first:last], page):
+            top, bottom = (Heading("", 0, place, place) for place in (page.start, page.end))
+            for heading, following in pairwise([top, *source.headings[first:last], bottom]):
                 above = [over for over in path if over.level < (heading.level or inf)]
                 path = above + [heading] * bool(heading.level)
                 names = tuple(above.text for above in path if above.text.casefold() not in title)
-                spans = self._cut_section(source.text, heading, end, source.tables)
+                spans = self._cut_section(source.text, heading, following.start, source.tables)
                 chunks += self._chunks(source.text, spans, source.tables, names, page.number)
             # A page of headings only, such as a cover, is text as well.
             yield from chunks or self._split_page(source, page)
@@ -125,7 +126,10 @@ class Chunker:
         """
         tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(source[start:])
         lines = [start, *(match.end() for match in NEWLINE.finditer(source, start)), len(source)]
-        headings, tables = _find_headings(tokens, lines), _find_tables(tokens, lines)
+        headings = _find_headings(tokens, lines)
+        # markdown-it counts the header row and the rule below it as two lines.
+        maps = [token.map for token in tokens if token.type == "table_open" and token.map]
+        tables = [Table(lines[first], lines[min(first + 2, last)], lines[last]) for first, last in maps]
         top = Heading(next((heading.text for heading in headings if heading.level == 1), ""), 0, start, start)
         chunks: list[Chunk] = []
         path: list[Heading] = []
@@ -173,7 +177,10 @@ class Chunker:
         text = _cuttable(source[whole.start : whole.end], fixed)
         cut: SourceSpan | None = None
         for piece in self._split(text, SourceSpan(0, len(text))):
-            span = _trim(source, whole.start + piece.start, whole.start + piece.end)
+            words = source[whole.start + piece.start : whole.start + piece.end]
+            span = SourceSpan(
+                whole.start + piece.end - len(words.lstrip()), whole.start + piece.start + len(words.rstrip())
+            )
             if span.end <= max(span.start, cut.end if cut else 0):
                 continue
             if cut and self.fill and span.end - cut.start <= self.size:
@@ -215,18 +222,6 @@ class Chunker:
                     first += 1
         if pieces:
             yield SourceSpan(pieces[first].start, pieces[-1].end)
-
-
-def _sections(headings: Sequence[Heading], page: Page) -> Iterator[tuple[Heading, int]]:
-    """Yield the headings of a page, before them one of level 0 for what stands above, each with the end of its text."""
-    top, bottom = (Heading("", 0, place, place) for place in (page.start, page.end))
-    for heading, following in pairwise([top, *headings, bottom]):
-        yield heading, following.start
-
-
-def _trim(source: str, start: int, end: int) -> SourceSpan:
-    text = source[start:end]
-    return SourceSpan(end - len(text.lstrip()), start + len(text.rstrip()))
 
 
 def _cuttable(text: str, fixed: Iterable[SourceSpan]) -> str:
@@ -274,9 +269,3 @@ def _part_end(headings: list[Heading], number: int, source: str, limit: int) -> 
         if following.level <= headings[number].level:
             return following.start if has_text else 0
     return 0
-
-
-def _find_tables(tokens: list[Token], lines: list[int]) -> list[Table]:
-    """Return the tables in order; markdown-it counts the header row and the rule below it as two lines."""
-    maps = [token.map for token in tokens if token.type == "table_open" and token.map]
-    return [Table(lines[first], lines[min(first + 2, last)], lines[last]) for first, last in maps]

@@ -26,7 +26,7 @@ _NAMED = re.compile(r"\w[\w .-]{0,40}[\"'*_`]*\s*[:=]")
 _BARS, _RULE = re.compile(r"(?<!\\)\|"), re.compile(r":?-+:?")
 _ROW = re.compile(r"(?:^- |; )audience: ([^;\n]+)", re.MULTILINE)
 
-_BETWEEN_WORDS = re.compile(r"[\W_\d]+")
+_BETWEEN_WORDS, _HUMP = re.compile(r"[\W_\d]+"), re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass
@@ -118,13 +118,10 @@ def mark_in(text: str) -> str:
 def mark_in_name(path: str) -> str:
     """Return the part of a path that says it is not for everybody; empty where none does."""
     for part in path.split("/"):
-        if _NAME_MARKS.search(" ".join(_BETWEEN_WORDS.sub(" ", folded(_split_humps(part))).split())):
+        words = _BETWEEN_WORDS.sub(" ", folded(_HUMP.sub(" ", part)))
+        if _NAME_MARKS.search(" ".join(words.split())):
             return part
     return ""
-
-
-def _split_humps(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
 
 
 def _first_lines(text: str, most: int) -> Iterator[str]:

@@ -127,11 +127,17 @@ def sheet_text(rows: Iterable[Sequence[object]]) -> str:
 def tables_text(grid: Grid) -> str:
     """Return the tables of a grid, which blank rows and columns part; rows after a gap go on in their table."""
     parts: list[list[list[Place]]] = []
-    for block in _blocks(grid):
-        if parts and _goes_on_below(parts[-1], block):
-            parts[-1] += block
-        else:
-            parts.append(list(block))
+    rows: list[list[Place]] = []
+    for row in [*grid, []]:
+        if _filled(row):
+            rows.append(row)
+            continue
+        for block in _side_by_side(rows) if rows else ():
+            if parts and _goes_on_below(parts[-1], block):
+                parts[-1] += block
+            else:
+                parts.append(list(block))
+        rows = []
     texts = [table_text(part, following=following) for part, following in zip(parts, [*parts, []][1:], strict=True)]
     return "\n\n".join(filter(None, texts))
 
@@ -312,17 +318,6 @@ def _columns(block: Grid) -> tuple[int, int]:
     """Return the first and the last column that a block fills."""
     columns = [place for row in block for place, cell in enumerate(row) if cell.text]
     return min(columns), max(columns)
-
-
-def _blocks(grid: Grid) -> Iterator[Grid]:
-    """Yield the parts of a sheet that blank rows, and within these blank columns, part from each other."""
-    rows: list[list[Place]] = []
-    for row in [*grid, []]:
-        if _filled(row):
-            rows.append(row)
-        elif rows:
-            yield from _side_by_side(rows)
-            rows = []
 
 
 def _side_by_side(rows: Grid) -> Iterator[Grid]:

@@ -59,15 +59,11 @@ def shown_markdown(text: str) -> tuple[str, tuple[str, ...]]:
         return text, ()
     lines = _PARTS.sub(shown, text).split("\n")
     warnings = tuple(warning for why, texts in hidden.items() for warning in left_out(texts, why))
-    return "\n".join(map(_without_hidden, lines)), warnings
-
-
-def _without_hidden(line: str) -> str:
-    """Return a line without what is hidden, as long as it was."""
-    if _HIDDEN not in line:
-        return line
-    shown = line.replace(_HIDDEN, "")
-    return (shown.lstrip() if line.startswith(_HIDDEN) else shown).ljust(len(line))
+    for number, line in enumerate(lines):
+        if _HIDDEN in line:
+            words = line.replace(_HIDDEN, "")
+            lines[number] = (words.lstrip() if line.startswith(_HIDDEN) else words).ljust(len(line))
+    return "\n".join(lines), warnings
 
 
 def _table(html: str) -> str:
@@ -106,24 +102,16 @@ def read_unusual(text: str, parse: Parse, stated: Stated) -> tuple[dict[str, Any
     if fence is None or end is None or len(block) > MAX_CHARACTERS:
         return {}, 0
     found = Stated()
-    values = _values(block, found, _toml if fence is _PLUSES else parse) or _values(block, found, parse)
+    values: dict[str, Any] = {}
+    with suppress(ValueError, RecursionError):
+        values = strings(tomllib.loads(block)) if fence is _PLUSES else {}
+        found.note_all(values)
+    with suppress(IngestionError, ValueError, RecursionError):
+        values = values or parse(block, found)
     if NAMES.isdisjoint(values):
         return {}, 0
     stated.values |= found.values
     return values, (begin.end() if begin else 0) + len(opening) + len(block) + len(lines[end])
-
-
-def _values(block: str, stated: Stated, parse: Parse) -> dict[str, Any]:
-    try:
-        return parse(block, stated)
-    except (IngestionError, ValueError, RecursionError):
-        return {}
-
-
-def _toml(block: str, stated: Stated) -> dict[str, Any]:
-    values: dict[str, Any] = strings(tomllib.loads(block))
-    stated.note_all(values)
-    return values
 
 
 MAX_FRONT_MATTER = 16_000

@@ -30,6 +30,7 @@ from chains.ingestion.source import (
     Page,
     SourceText,
     Table,
+    given,
     left_out,
     own_title,
     placed_pages,
@@ -208,8 +209,7 @@ def _metadata(about: dict[str, str], path: Path, cover: str, heading: str) -> di
         or title_of(path)
     )
     date = day(one_line(about.get("ModDate", ""))) or day(one_line(about.get("CreationDate", "")))
-    metadata = {"title": title, "author": one_line(about.get("Author", "")), "last_updated": date}
-    return {name: value for name, value in metadata.items() if value}
+    return given(title=title, author=one_line(about.get("Author", "")), last_updated=date)
 
 
 def day(stamp: str) -> str:

@@ -12,12 +12,12 @@ from chains.ingestion.tables import has_head, head_and_rows, row_text, values_gr
 
 # A table has so many rows, and a row so many amounts: a line of prose may end with one.
 FEWEST_ROWS, FEWEST_AMOUNTS = 2, 2
-LONGEST_ROW, LONGEST_LABEL = 200, 80
+LONGEST_ROW = 200
 
 _YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d\Z")
 _AMOUNT = re.compile(r"[($€£+-]*\d[\d,.]*[%)]*\Z|[-–—]\Z")
 _SIGNS = {"$", "€", "£", ")", "%", "("}
-_NUMBER = re.compile(r"\d")
+_LABEL = re.compile(r"[^\d\n]{0,79}[^\d\n.,]|")
 
 
 class FoundTable(NamedTuple):
@@ -51,7 +51,7 @@ def _end_of_rows(lines: Sequence[Line], place: int) -> int:
     while place < len(lines):
         if _is_row(lines[place]):
             place += 1
-        elif place + 1 < len(lines) and _is_label(lines[place].text) and _is_row(lines[place + 1]):
+        elif place + 1 < len(lines) and _LABEL.fullmatch(lines[place].text) and _is_row(lines[place + 1]):
             place += 2
         else:
             break
@@ -79,10 +79,6 @@ def _amounts(text: str) -> int:
         elif word not in _SIGNS:
             break
     return count
-
-
-def _is_label(text: str) -> bool:
-    return len(text) <= LONGEST_LABEL and not _NUMBER.search(text) and not text.endswith((".", ","))
 
 
 FEWEST_LINES, FEWEST_WORDS = 4, 3
