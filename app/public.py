@@ -4,7 +4,6 @@
 printed, and what is logged goes where the program's own logging goes.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import chains
@@ -34,16 +33,6 @@ __all__ = [
 ]
 __all__ += chains.__all__
 
-# Where the names are that `chains` does not have.
-_MODULES = {
-    "app.settings": ("Settings", "SettingsError", "load_settings"),
-    "app.wiring.service": ("open_chain", "open_retriever", "process_query", "retrieve"),
-    "chains.errors": ("WaypointError",),
-    "chains.ingestion.source": ("SourceText",),
-    "chains.retrieval": ("ChunkRetriever", "HybridRetriever"),
-    "chains.stage": ("stage",),
-}
-
 
 def __dir__() -> list[str]:
     return __all__
@@ -53,8 +42,24 @@ def __getattr__(name: str) -> Any:
     """Import a public name's module when it is first asked for; the settings and the pipeline take a second."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = next((module for module, names in _MODULES.items() if name in names), "chains")
-    return getattr(import_module(module), name)
+    return getattr(_module_of(name), name)
+
+
+def _module_of(name: str) -> Any:
+    if name in {"open_chain", "open_retriever", "process_query", "retrieve"}:
+        from app.wiring import service
+
+        return service
+    if name in {"Settings", "SettingsError", "load_settings"}:
+        from app import settings
+
+        return settings
+    if name in {"ChunkRetriever", "HybridRetriever", "SourceText", "WaypointError", "stage"}:
+        from chains import errors, retrieval, stage
+        from chains.ingestion import source
+
+        return next(module for module in (errors, retrieval, source, stage) if hasattr(module, name))
+    return chains
 
 
 def main() -> None:

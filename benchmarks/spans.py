@@ -1,17 +1,22 @@
 """Count the rows of tables with merged cells that the readers of HTML, PDF and the Office formats get right.
 
-usage: python -m benchmarks.spans FOLDER
+usage: python -m benchmarks.spans FOLDER [--beside]
 
 Each table of the folder is a page `NAME.html` beside its rows with every span filled, `NAME.tsv`, whose first line
-names the columns. It is also written as a document of each Office format and as a PDF with rules, and read again.
+names the columns. It is also written as a document of each Office format and as a PDF with rules, and read again; with
+`--beside` also by pandoc, pdftotext and markitdown, where they are installed.
 """
 
 import io
+import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -120,27 +125,31 @@ def as_pdf(rows: Rows) -> bytes:
     return bytes(document.output())
 
 
-def main(folder: str) -> None:
-    """Print the rows and the tables that are read right, and the seconds it takes."""
-    print("| format | rows right | tables wholly right | words kept | seconds |\n|---|---|---|---|---|")
+def main(folder: str, beside: str = "") -> None:
+    """Print the rows and the tables that each reader gets right, the words it keeps, and its seconds."""
+    print("| format | reader | rows right | tables wholly right | words kept | seconds |\n|---|---|---|---|---|---|")
     pages = sorted(Path(folder).glob("*.html"))
     expected = {
         page: [line.split("\t") for line in page.with_suffix(".tsv").read_text().split("\n")[1:] if line]
         for page in pages
     }
-    total = sum(map(len, expected.values()))
     for ending, write in {"html": None, **FORMATS, "pdf": as_pdf}.items():
         files = {page: page.read_bytes() if write is None else write(cells_of(page.read_text())) for page in pages}
-        started = time.process_time()
-        texts = {page: read(content, ending) for page, content in files.items()}
-        seconds = time.process_time() - started
-        hits = {page: rows_right(text, expected[page]) for page, text in texts.items()}
-        whole = sum(hits[page] == len(expected[page]) for page in pages)
-        kept, words = map(sum, zip(*(words_kept(texts[page], page.read_text()) for page in pages), strict=True))
-        right = f"{sum(hits.values())} of {total} ({sum(hits.values()) / max(1, total):.3f})"
-        print(
-            f"| {ending} | {right} | {whole} of {len(pages)} | {kept / max(1, words):.3f} | {seconds:.1f} |", flush=True
-        )
+        for name, reader in {"ours": read, **(OTHERS if beside else {})}.items():
+            started = sum(os.times()[:4])  # Of this processor and of the programs it ran.
+            texts = {page: reader(content, ending) for page, content in files.items()}
+            seconds = sum(os.times()[:4]) - started
+            if not any(texts.values()):
+                continue
+            hits = {page: rows_right(text, expected[page]) for page, text in texts.items()}
+            right, total = sum(hits.values()), sum(map(len, expected.values()))
+            whole = sum(hits[page] == len(expected[page]) for page in pages)
+            kept, words = map(sum, zip(*(words_kept(texts[page], page.read_text()) for page in pages), strict=True))
+            print(
+                f"| {ending} | {name} | {right} of {total} ({right / max(1, total):.3f}) | {whole} of {len(pages)} "
+                f"| {kept / max(1, words):.3f} | {seconds:.1f} |",
+                flush=True,
+            )
 
 
 def words_kept(text: str, page: str) -> tuple[int, int]:
@@ -148,6 +157,38 @@ def words_kept(text: str, page: str) -> tuple[int, int]:
     wanted = re.findall(r"[a-z0-9]+", " ".join(cell.text for row in cells_of(page) for cell in row).lower())
     found = set(re.findall(r"[a-z0-9]+", text.lower()))
     return sum(word in found for word in wanted), len(wanted)
+
+
+def by_program(*command: str, endings: Collection[str]) -> Callable[[bytes, str], str]:
+    """Return what reads a file by a program that is installed; nothing where it is not, or reads no such files."""
+
+    def run(content: bytes, ending: str) -> str:
+        if ending not in endings or not shutil.which(command[0]):
+            return ""
+        with tempfile.NamedTemporaryFile(suffix=f".{ending}") as file:
+            file.write(content)
+            file.flush()
+            words = [file.name if word == "FILE" else word for word in command]
+            return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+    return run
+
+
+def by_markitdown(content: bytes, ending: str) -> str:
+    """Return the text that markitdown makes of a file; nothing where it is not installed."""
+    if find_spec("markitdown") is None:
+        return ""
+    made: Any = import_module("markitdown").MarkItDown()
+    return str(made.convert_stream(io.BytesIO(content), file_extension=f".{ending}").text_content)
+
+
+OTHERS = {
+    "pandoc": by_program(
+        "pandoc", "FILE", "-t", "gfm-raw_html", "--wrap=none", "--columns=9999", endings={"html", "docx"}
+    ),
+    "pdftotext": by_program("pdftotext", "-layout", "FILE", "-", endings=["pdf"]),
+    "markitdown": by_markitdown,
+}
 
 
 def read(content: bytes, ending: str) -> str:
@@ -162,4 +203,4 @@ def read(content: bytes, ending: str) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

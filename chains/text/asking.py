@@ -23,7 +23,7 @@ _NAMED: Final = r"^(?!.*\b(?:how|when|why|can|do|does|is|are|will|by|via|an?)\b)
 """Up to five words without a verb: "claims email"."""
 _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("phone", rf"\b(?:tele)?(?:phone|fax) (?:number|no|nr)\b|\btel no\b|\bhotline\b|{_NAMED} (?:tele)?phone\W*$"),
-    ("mail", rf"\be-?mail (?:address(?:es)?|for|of)\b|{_NAMED} e-?mail\W*$"),
+    ("mail", rf"\be-?mail address(?:es)?\b|(?<!by )(?<!via )\be-?mail (?:for|of)\b|{_NAMED} e-?mail\W*$"),
     ("address", r"(?<!mail )\baddress(?:es)?\b"),
     ("duration", rf"\bhow (?:long|soon|quickly|far ahead|many {_UNITS_OF_TIME})\b"),
     ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),

@@ -1,0 +1,103 @@
+"""Ask every case of a folder of documents that break readers, and print what is expected beside what is answered.
+
+usage: python -m benchmarks.field FOLDER [NAME ...] [--full]
+
+A case is a folder `NAME` with documents in `input/` and a page `case.md`, whose lines name the command with its
+questions and what is expected of each, divided by ";". An answer is right where it holds the figures of what is
+expected, or its words where there are none; where nothing is expected, the answer must not be sure. An answer without
+these words may be right all the same, where they describe it: `?`, a reader has to judge.
+"""
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from app.observability.logs import configure_logs
+from benchmarks.offline import offline
+from chains.text.tokens import tokens
+
+_LINE: Final = re.compile(r"^- (\w+): (.*)$", re.MULTILINE)
+_ASKED: Final = re.compile(r'waypoint ask "([^"]*)"')
+_FIGURE: Final = re.compile(r"\d[\d.,:]*\d|\d")
+_NOTHING: Final = re.compile(r"\b(?:no|not|nothing)\b")
+_ASIDE: Final = re.compile(r"\([^()]*\)|, page \d+|,? or .*|, with .*|; quote .*")
+
+
+class Asked(NamedTuple):
+    """A question of a case: what is expected, what is answered, and whether that is right; None where it is prose."""
+
+    expected: str
+    answer: dict[str, Any]
+    ok: bool | None
+
+
+def ask(case: Path) -> tuple[list[str], list[Asked]]:
+    """Return the problems and warnings of a case's documents, and the answers to its questions."""
+    lines = dict(_LINE.findall((case / "case.md").read_text("utf-8")))
+    questions = _ASKED.findall(lines["Command"])
+    parts = [part.strip() for part in lines["Expected"].split(";")]
+    expected = parts if len(parts) == len(questions) else [lines["Expected"].split("; ")[0]] * len(questions)
+    with tempfile.TemporaryDirectory() as folder:
+        services = offline(Path(folder), case / "input")
+        report = services.index.ingest([case / "input"], reset=True)  # Else nothing is said of what is in the index.
+        told = [f"{one.path}: {one.reason}" for one in [*report.problems, *report.warnings]]
+        answers = [services.chain.invoke({"question": question}) for question in questions]
+    return told, [
+        Asked(some, dict(one), _is_right(some, dict(one))) for some, one in zip(expected, answers, strict=True)
+    ]
+
+
+def _is_right(expected: str, answer: dict[str, Any]) -> bool | None:
+    """Return whether an answer holds what is expected; None where that is prose."""
+    wanted = _ASIDE.sub("", expected)
+    is_given, level = answer["outcome"] == "answered", (answer["confidence"] or {}).get("level")
+    if _NOTHING.search(wanted):
+        return not is_given or level in {"low", "very_low"}
+    said = f"{answer['answer']} {' '.join(one['quote'] or '' for one in answer['citations'])}"
+    figures = [_plain(figure) for figure in _FIGURE.findall(wanted)]
+    if figures:
+        return is_given and set(figures) <= {_plain(figure) for figure in _FIGURE.findall(said)}
+    words = {word.key for word in tokens(wanted) if word.weight}
+    return False if not is_given else (True if words <= {word.key for word in tokens(said)} else None)
+
+
+def _plain(figure: str) -> str:
+    whole, point, rest = figure.replace(",", "").partition(".")
+    return f"{whole}{point}{rest.rstrip('0')}".rstrip(".:")
+
+
+def _rows(case: Path, *, is_full: bool) -> Iterator[tuple[str, bool | None]]:
+    """Yield a line for each question of a case, and whether its answer is right."""
+    try:
+        told, asked = ask(case)
+    except Exception as error:  # A case that breaks the command is a row like others.
+        yield f"{case.name} | {type(error).__name__}: {error}", False
+        return
+    for line in told:
+        yield f"{case.name} | {line[:200]}", True
+    for expected, answer, ok in asked:
+        level = (answer["confidence"] or {}).get("level") or "-"
+        words = answer["answer"] if is_full else " ".join(answer["answer"].split())[:150]
+        mark = {True: "ok", False: "NO", None: "?"}[ok]
+        yield f"{case.name} | {expected} | {words} | {answer['outcome']} {level} | {mark}", ok
+
+
+def main(folder: str, *options: str) -> None:
+    """Print a line for each question, then how many cases are right as a whole."""
+    configure_logs("error")
+    names, right, open_to_judge = [one for one in options if one != "--full"], [], []
+    for case in sorted(path.parent for path in Path(folder).glob("*/case.md")):
+        if names and not {case.name, case.name.partition("-")[0]} & set(names):
+            continue
+        rows = list(_rows(case, is_full="--full" in options))
+        print("\n".join(line for line, _ in rows), flush=True)
+        right += [case.name] if all(ok for _, ok in rows) else []
+        open_to_judge += [case.name] if None in {ok for _, ok in rows} else []
+    print(f"{len(right)} right; to be judged by a reader: {', '.join(open_to_judge) or 'none'}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
