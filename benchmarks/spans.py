@@ -183,9 +183,7 @@ def by_markitdown(content: bytes, ending: str) -> str:
 
 
 OTHERS = {
-    "pandoc": by_program(
-        "pandoc", "FILE", "-t", "gfm-raw_html", "--wrap=none", "--columns=9999", endings={"html", "docx"}
-    ),
+    "pandoc": by_program("pandoc", "FILE", "-t", "gfm-raw_html", "--wrap=none", "--columns=9999", endings=["html"]),
     "pdftotext": by_program("pdftotext", "-layout", "FILE", "-", endings=["pdf"]),
     "markitdown": by_markitdown,
 }
