@@ -65,8 +65,8 @@ class RemoteRetriever(ChunkRetriever):
     keeps_deadline: ClassVar[bool] = True
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        found = self.calls.post(_body(query, top_k, filters), self._read, callbacks)
-        return _wanted(found, top_k=top_k, threshold=threshold, filters=filters)
+        documents = self.calls.post(_body(query, top_k, filters), self._read, callbacks)
+        return _wanted(documents, top_k=top_k, threshold=threshold, filters=filters)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
@@ -76,8 +76,8 @@ class RemoteRetriever(ChunkRetriever):
         if top_k <= 0:
             return []
         async with time_limit(run_manager):
-            found = await self.calls.apost(_body(query, top_k, filters), self._read, run_manager)
-        return self.ranked(_wanted(found, **wanted), filters)
+            documents = await self.calls.apost(_body(query, top_k, filters), self._read, run_manager)
+        return self.ranked(_wanted(documents, **wanted), filters)
 
     def check(self) -> None:
         """Raise RetrievalError if the service does not work: if no request succeeded lately, one is sent."""

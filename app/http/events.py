@@ -88,8 +88,8 @@ async def events_of(
             for opening in first:
                 yield opening
             async for part in parts:
-                for shown in each(part):
-                    yield shown
+                for text in each(part):
+                    yield text
         for ending in last():
             yield ending
     except Exception as error:  # The status has been sent: the error can only be the last event.

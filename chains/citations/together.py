@@ -120,12 +120,12 @@ def _words_of(place: int, parts: Sequence[_Part], held: Sequence[frozenset[str]]
     Nothing is returned where a part takes over what the source does not hold.
     """
     said, head = list[str](), parts[0]
+    theirs = frozenset().union(*held) - held[place]
     for part in parts:
         is_own = place in part.holders
         has_verb = bool(VERB.search(part.text))
         if part is not head and is_own and place not in head.holders and not (has_verb and part.subject):
             taken = head.subject if has_verb else head.words
-            theirs = frozenset().union(*held) - held[place]
             lacking = [word for word in taken if word.kind != "number" and word.key in theirs]
             new = [word for word in part.words if word.kind != "number" and any(word.key not in some for some in held)]
             if (has_verb and lacking) or len(lacking) > len(new) or not (has_verb or part.numbers):

@@ -395,7 +395,7 @@ class Evidence:
         is_said = one.statement.kind != "row" and (_COMPARING.search(one.text) or not _COMPARED.search(asked.text))
         is_compared = not is_said and (one.statement.kind != "row" or bool(_RANKS.search(asked.text)))
         is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
-        return is_compared or is_other_kind or (self.lacking(one) > 0 and is_measured(asked.wants))
+        return is_compared or is_other_kind or (is_measured(asked.wants) and self.lacking(one) > 0)
 
     def first_look(self) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""
