@@ -103,6 +103,8 @@ lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
 	$(BIN)/$(LOCK) --group build --constraint requirements.lock --output-file requirements-build.lock
 	$(BIN)/$(LOCK) pyproject.toml --extra all --group dev --constraint requirements-build.lock --constraint requirements.lock --constraint requirements-postgres.lock \
 		--output-file requirements-dev.lock
+	echo 'huggingface-hub>=0.33' | $(BIN)/$(LOCK) pyproject.toml --extra all --extra huggingface --constraint requirements.lock --override - \
+		--output-file requirements-huggingface.lock
 
 clean: ## Remove the environments, the index and what tools left behind
 	rm -rf $(VENV) $(PARITY) storage site .cache dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -127,10 +129,9 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 	@$(call FROM_LOCK,requirements-dev.lock)
 	@touch $@
 
-$(PARITY)/.done: requirements.lock pyproject.toml
+$(PARITY)/.done: requirements-huggingface.lock pyproject.toml
 	@$(PYTHON) -m venv $(PARITY)
-	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --require-hashes -r requirements.lock
-	@$(PARITY)/bin/python -m pip --quiet --quiet install torch==2.13.0 sentence-transformers langchain-huggingface
+	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --require-hashes -r requirements-huggingface.lock
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 

@@ -97,6 +97,26 @@ def test_the_image_holds_the_extra_that_the_composed_database_needs():
     assert pinned - tested == set()
 
 
+def test_a_lock_of_its_own_pins_the_extra_with_torch():
+    base, torch = (
+        set(re.findall(r"^[\w.-]+==[\w.]+(?= \\)", (ROOT / name).read_text(), re.MULTILINE))
+        for name in ("requirements.lock", "requirements-huggingface.lock")
+    )
+
+    assert {name.partition("==")[0] for name in torch - base} >= {
+        "torch",
+        "sentence-transformers",
+        "langchain-huggingface",
+    }
+    assert base - torch == set()
+
+
+def test_a_checkout_has_every_package_that_the_owner_named():
+    names = set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+
+    assert names >= {"langchain", "langchain-chroma", "langchain-groq", "pydantic-settings"}
+
+
 def test_what_builds_the_image_is_what_the_project_asks_for_and_is_pinned():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     names = set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements-build.lock").read_text(), re.MULTILINE))
