@@ -54,7 +54,7 @@ def attack(folder: Path) -> list[Tried]:
     if not all("hushed" in json.dumps(answer, default=str) for answer in known):
         sys.exit("The staff does not see all that strangers must not see: the probes would show nothing.")
     with alone(folder, ALLOW_ANONYMOUS="true") as running:
-        return [try_audience(running.url)]
+        return [Tried("audience probes", "no word of an internal document in the response", try_audience(running.url))]
 
 
 def secret(number: int) -> str:
@@ -80,30 +80,15 @@ def _document(front: str, sentence: str) -> str:
     return f"{head}# Guide\n\n## Rate\n\n{sentence}\n"
 
 
-def try_audience(url: str) -> Tried:
+def try_audience(url: str) -> Iterator[tuple[str, bool]]:
     """Ask as a stranger for each internal document; its words, its address or its title must not come back."""
-    tried = Tried("audience probes", "no word of an internal document in the response")
     with httpx.Client(base_url=url, timeout=60) as client:
-        for name, path, body, headers in probes():
-            response = client.post(path, json=body, headers=headers)
-            tried.add(f"{name}: {response.status_code}", held="hushed" not in response.text)
-    return tried
-
-
-def probes() -> Iterator[tuple[str, str, dict[str, Any], dict[str, str]]]:
-    for number, document in enumerate(INTERNAL):
-        for path in ROUTES:
-            for claim, more in CLAIMS.items():
-                for header, headers in HEADERS.items():
-                    body = _body(path, number, json.loads(json.dumps(more)))
-                    yield f"{document} by {path}, {claim}, header {header}", path, body, headers
-
-
-def _body(path: str, number: int, more: dict[str, Any]) -> dict[str, Any]:
-    if path == "/api/query":
-        return {"query": question(number), **more}
-    more["input"] = {"question": question(number)} | more.get("input", {})
-    return more
+        for (number, document), path, claim, header in product(enumerate(INTERNAL), ROUTES, CLAIMS, HEADERS):
+            more, asked = CLAIMS[claim], question(number)
+            body = {"query": asked} if path == "/api/query" else {"input": {"question": asked} | more.get("input", {})}
+            response = client.post(path, json=more | body, headers=HEADERS[header])
+            name = f"{document} by {path}, {claim}, header {header}: {response.status_code}"
+            yield name, "hushed" not in response.text
 
 
 SCOPES = {"anna": "ask+feedback", "ben": "ask+feedback", "staff": "ask:internal+feedback"}
@@ -116,20 +101,20 @@ OWN = "Mine."
 
 def attack_feedback(folder: Path) -> list[Tried]:
     index(folder)
-    tried = Tried("feedback on the answers of others", "refused with 403; the asker's score and comment stand")
     store = open_answers(load_settings(_env_file=None, chroma_path=folder / "store"))
     with (
         alone(folder, ALLOW_ANONYMOUS="true", API_KEYS=KEYS, ANSWER_LOG="true") as running,
         httpx.Client(base_url=running.url, timeout=PATIENCE_S) as client,
     ):
-        for asker, other in product(SCOPES, CALLERS):
-            if asker != other:
-                _rate(client, store, asker, other, tried)
+        pairs = [(asker, other) for asker, other in product(SCOPES, CALLERS) if asker != other]
+        cases = (case for asker, other in pairs for case in _rate(client, store, asker, other))
+        means = "refused with 403; the asker's score and comment stand"
+        tried = Tried("feedback on the answers of others", means, cases)
     store.database.close()
     return [tried]
 
 
-def _rate(client: httpx.Client, store: AnswerStore, asker: str, other: str, tried: Tried) -> None:
+def _rate(client: httpx.Client, store: AnswerStore, asker: str, other: str) -> Iterator[tuple[str, bool]]:
     answer = client.post("/api/query", json={"query": QUESTION}, headers=CALLERS[asker]).json()
     trace_id = answer["metadata"]["traceId"]
     wait_until(lambda: store.find(trace_id))
@@ -139,4 +124,4 @@ def _rate(client: httpx.Client, store: AnswerStore, asker: str, other: str, trie
         refused = client.post("/api/feedback", json={"trace_id": trace_id, **given}, headers=CALLERS[other])
         logged = store.find(trace_id)
         stands = logged is not None and (logged.score, logged.comment) == (-1, OWN)
-        tried.add(f"{other} on {asker}: {given}", held=stands and refused.status_code == httpx.codes.FORBIDDEN)
+        yield f"{other} on {asker}: {given}", stands and refused.status_code == httpx.codes.FORBIDDEN

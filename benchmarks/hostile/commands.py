@@ -4,9 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from app.settings import SettingsError, fields, load_settings
@@ -14,6 +15,7 @@ from benchmarks.hostile.trying import DOCUMENTS, OPTIONS, QUESTION, Tried, index
 from benchmarks.processes import PROGRAM, environment
 
 LIMIT_S = 120
+CODES = {0, 1, 2}
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,16 @@ class Case:
 def attack(folder: Path) -> list[Tried]:
     """Run commands that cannot work over a small index, two at a time."""
     index(folder)
-    tried = Tried(
-        "command-line cases", "exit code 0, 1 or 2 within two minutes; no traceback, no raw control characters"
-    )
-    made = cases(folder)
+    means = "exit code 0, 1 or 2 within two minutes; no traceback, no raw control characters"
+    return [Tried("command-line cases", means, held(cases(folder), folder, b"\x1b[2J"))]
+
+
+def held(cases: Sequence[Case], folder: Path, never: bytes) -> Iterator[tuple[str, bool]]:
+    """Run commands, two at a time: each ends with 0, 1 or 2, and prints neither a traceback nor what it never may."""
     with ThreadPoolExecutor(2) as threads:
-        for case, held in zip(made, threads.map(lambda case: _held(case, folder), made), strict=True):
-            tried.add(repr((case.words, case.environment, case.output))[:160], held=held)
-    return [tried]
+        for case, (code, told) in zip(cases, threads.map(lambda case: run(case, folder), cases), strict=True):
+            is_told = b"Traceback" in told or never in told
+            yield f"{case.words} {case.environment} {case.output}"[:200], code in CODES and not is_told
 
 
 def cases(folder: Path) -> list[Case]:
@@ -81,11 +85,6 @@ def _write(folder: Path) -> Path:
     return bad
 
 
-def _held(case: Case, folder: Path) -> bool:
-    code, told = run(case, folder)
-    return code in {0, 1, 2} and b"Traceback" not in told and b"\x1b[2J" not in told
-
-
 def run(case: Case, folder: Path, *, limit_s: float = LIMIT_S) -> tuple[int | None, bytes]:
     """Return the exit code of a command, None where it does not end in time, and what it printed."""
     settings = {"LLM_PROVIDER": "offline", "CHROMA_PATH": str(folder / "store"), "HOME": str(folder)}
@@ -115,34 +114,25 @@ ADDRESSES = (
     *("amqp://", "http://", "redis://user:hushed@host:port/0", "htps://user:hushed@host", "user:hushed@host"),
     *("https://user:hushed@[host", "//user:hushed@host", "http://user:hushed@host:99999/"),
 )
+# What a setting is given, by a part of its name or of its type.
+VALUES = {"url": ADDRESSES, "int": NUMBERS, "float": NUMBERS, "bool": WORDS, "Literal": WORDS}
 
 
-def settings_cases() -> Iterator[tuple[str, str]]:
+def _settings() -> Iterator[tuple[str, str]]:
     for name, setting in fields().items():
-        kind = str(setting.annotation)
-        if "url" in name:
-            values: tuple[str, ...] = ADDRESSES
-        elif "int" in kind or "float" in kind:
-            values = NUMBERS
-        elif "bool" in kind or "Literal" in kind:
-            values = WORDS
-        else:
-            continue
-        for value in values:
-            yield name, value
+        kind = "url" if "url" in name else str(setting.annotation)
+        values = next((values for part, values in VALUES.items() if part in kind), ())
+        yield from ((name, value) for value in values)
 
 
 def attack_settings(folder: Path) -> list[Tried]:
     """Load each from a file; it is refused by its name or taken, and nothing else."""
-    tried = Tried("settings", "refused by name, or taken; no traceback, no password shown")
-    file = folder / ".env"
-    for name, value in settings_cases():
-        file.write_text(f"{name.upper()}={value}\n", encoding="utf-8")
-        tried.add(f"{name.upper()}={value[:40]}", held=_is_refused(file, name))
-    return [tried]
+    cases = ((f"{name.upper()}={value[:40]}", _is_refused(folder / ".env", name, value)) for name, value in _settings())
+    return [Tried("settings", "refused by name, or taken; no traceback, no password shown", cases)]
 
 
-def _is_refused(file: Path, name: str) -> bool:
+def _is_refused(file: Path, name: str, value: str) -> bool:
+    file.write_text(f"{name.upper()}={value}\n", encoding="utf-8")
     try:
         load_settings(_env_file=file)
     except SettingsError as error:
@@ -169,17 +159,18 @@ ASIDE = {"room for temporary files": "", "no room at all": "tmp"}
 
 def attack_disk(folder: Path) -> list[Tried]:
     """Ask, and ingest, on a full disk; nothing is tried where no file system can be mounted."""
-    tried = Tried("commands on a full disk", "questions are answered; ingestion exits with 1 and names the disk")
-    for number, (store, (name, aside)) in enumerate((store, one) for store in STORES for one in ASIDE.items()):
-        if not can_mount():
-            break
+    cases = _on_full_disks(folder) if can_mount() else ()
+    means = "questions are answered; ingestion exits with 1 and names the disk"
+    return [Tried("commands on a full disk", means, cases)]
+
+
+def _on_full_disks(folder: Path) -> Iterator[tuple[str, bool]]:
+    for number, (store, name) in enumerate(product(STORES, ASIDE)):
         desk = Desk(folder / f"{number}", OPTIONS | {"MIN_CHUNKS": "0"} | store, DOCUMENTS)
-        asked, ingested = desk.run("ask", QUESTION, aside=aside), desk.run("ingest", "docs", aside=aside)
-        where = f"{store}, {name}"
-        tried.add(f"ask: {where}", held=asked.returncode == 0 and "5 %" in asked.stdout)
+        asked, ingested = (desk.run(*words, aside=ASIDE[name]) for words in (("ask", QUESTION), ("ingest", "docs")))
+        yield f"ask: {store}, {name}", asked.returncode == 0 and "5 %" in asked.stdout
         says = ingested.returncode == 1 and "disk" in ingested.stderr and "Traceback" not in ingested.stderr
-        tried.add(f"ingest: {where}", held=says)
-    return [tried]
+        yield f"ingest: {store}, {name}", says
 
 
 def can_mount() -> bool:

@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.documents import docx, heading, laid_out_pdf, paragraph, table
-from benchmarks.hostile.commands import Case, run
+from benchmarks.hostile.commands import CODES, Case, run
 from benchmarks.hostile.trying import QUESTION, Tried
 from benchmarks.spans import FORMATS
 from chains.ingestion.tables import Cell
 
 COUNT, BATCH, LIMIT_S = 200, 500, 600
-CODES = {0, 1, 2}
 
 _ROWS = [["Region", "Goods", "Fee"], ["North", "Frozen", "17 %"], ["", "Dry", "11 %"], ["South", "Live", "26 %"]]
 _CELLS = [[Cell(text) for text in row] for row in _ROWS]
@@ -57,28 +56,9 @@ _BOOK = {
     "c.xhtml": _HTML,
 }
 _JUNK = (
-    *(
-        b"\0",
-        b"\xff\xfe",
-        b"|",
-        b"\n| |\n",
-        b"---\n",
-        b"9" * 400,
-        b"[" * 900,
-        b"<table><td rowspan=99999>",
-        b"<b>" * 900,
-    ),
-    *(
-        b"\xed\xa0\x80",
-        "\u202e\ufeff\u2028".encode(),
-        b"&e9;",
-        b"%%",
-        b"```\n",
-        b"\r",
-        b"1e999",
-        b"2025-99-99",
-        b": - ",
-    ),
+    *(b"\0", b"\xff\xfe", b"|", b"\n| |\n", b"---\n", b"9" * 400, b"[" * 900, b"<table><td rowspan=99999>"),
+    *(b"<b>" * 900, b"\xed\xa0\x80", "\u202e\ufeff\u2028".encode(), b"&e9;", b"%%", b"```\n", b"\r", b"1e999"),
+    *(b"2025-99-99", b": - "),
 )
 _JSON = '{"title": "Guide", "rates": [{"area": "North", "fee": 5, "text": "The surcharge is 5 %."}], "on": [1, null]}'
 
@@ -150,7 +130,11 @@ def _damage(content: bytes, chance: random.Random) -> bytes:
 def attack(folder: Path, count: int = COUNT, seed: int = 7) -> list[Tried]:
     """Damage `count` files, and run each command over every folder of at most `BATCH` of them."""
     sound, chance = documents(), random.Random(seed)  # noqa: S311 - reproducible, not secret.
-    tried = Tried(f"commands over {count:,} damaged files of {len(sound)} endings", "exit code 0, 1 or 2; no traceback")
+    kind = f"commands over {count:,} damaged files of {len(sound)} endings"
+    return [Tried(kind, "exit code 0, 1 or 2; no traceback", _damages(folder, count, sound, chance))]
+
+
+def _damages(folder: Path, count: int, sound: dict[str, bytes], chance: random.Random) -> Iterator[tuple[str, bool]]:
     endings = sorted(sound)
     for batch in range(0, count, BATCH):
         corpus = folder / f"{batch}" / "corpus"
@@ -159,20 +143,20 @@ def attack(folder: Path, count: int = COUNT, seed: int = 7) -> list[Tried]:
             ending = endings[number % len(endings)]
             (corpus / f"{number:05}.{ending}").write_bytes(damaged(sound[ending], chance))
         (corpus / "rates.tests.yaml").write_text(f"- question: {QUESTION}\n- question: '| ~~5 %~~ \\x00'\n", "utf-8")
-        for case in _cases(corpus):
-            code, told = run(case, corpus.parent, limit_s=LIMIT_S)
-            words = told.decode("utf-8", "replace").strip().splitlines()
-            held = code in CODES and "Traceback" not in str(words)
-            tried.add(f"{case.words}, from file {batch}: {code}, {words[-1:]}"[:300], held=held)
-    return [tried]
+        for words in _commands(f"{corpus}"):
+            code, told = run(Case(words), corpus.parent, limit_s=LIMIT_S)
+            lines = told.decode("utf-8", "replace").strip().splitlines()
+            held = code in CODES and "Traceback" not in str(lines)
+            yield f"{words}, from file {batch}: {code}, {lines[-1:]}"[:300], held
 
 
-def _cases(corpus: Path) -> Iterator[Case]:
-    for words in (("ingest", str(corpus), "--json"), ("lint", str(corpus), "--fail-on", "never"), ("test", str(corpus)),
-                  ("ask", QUESTION, "--proof", "proof.json"), ("verify", "proof.json", "--documents", str(corpus)),
-                  ("why", QUESTION, "--expect", "Guide"), ("recall", "--ask"), ("insights", str(corpus)), ("doctor",),
-                  ("ingest", str(corpus), "--reset")):  # fmt: skip
-        yield Case(words)
+def _commands(corpus: str) -> tuple[tuple[str, ...], ...]:
+    return (
+        *(("ingest", corpus, "--json"), ("lint", corpus, "--fail-on", "never"), ("test", corpus), ("doctor",)),
+        *(("ask", QUESTION, "--proof", "proof.json"), ("verify", "proof.json", "--documents", corpus)),
+        *(("why", QUESTION, "--expect", "Guide"), ("recall", "--ask"), ("insights", corpus)),
+        ("ingest", corpus, "--reset"),
+    )
 
 
 def main(count: str = f"{COUNT}", seed: str = "7") -> None:

@@ -5,15 +5,14 @@ import os
 import random
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.verification import Document, seal, verify
 from app.wiring import sample_corpus
-from benchmarks.hostile.commands import Case, run
+from benchmarks.hostile.commands import Case, held
 from benchmarks.hostile.trying import DOCUMENTS, QUESTION, Tried, index
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -166,16 +165,13 @@ def attack(folder: Path) -> list[Tried]:
     """Try hostile folders of tests, YAML that grows, and false certificates."""
     services = index(folder)
     (folder / "secret.yaml").write_text("- question: hushed\n  hushed: [\n", encoding="utf-8")
-    strangers = Tried(
-        "hostile tests of documents", "refused by name, without waiting and without a word of other files"
-    )
-    bombs = Tried("YAML that grows or is deeply nested", "refused by name or taken, within two minutes")
-    for tried, cases in ((strangers, list(_folders(folder))), (bombs, list(_bombs(folder)))):
-        with ThreadPoolExecutor(2) as threads:
-            for case, (code, told) in zip(cases, threads.map(lambda case: run(case, folder), cases), strict=True):
-                held = code in {0, 1, 2} and b"Traceback" not in told and b"hushed" not in told
-                tried.add(f"{case.words} {case.environment}"[:200], held=held)
-    return [strangers, bombs, _certificates(services)]
+    folders, bombs = (held(list(cases), folder, b"hushed") for cases in (_folders(folder), _bombs(folder)))
+    quiet = "refused by name, without waiting and without a word of other files"
+    return [
+        Tried("hostile tests of documents", quiet, folders),
+        Tried("YAML that grows or is deeply nested", "refused by name or taken, within two minutes", bombs),
+        Tried("false certificates", "a sentence fails, or is not called proven", _certificates(services)),
+    ]
 
 
 def _folders(folder: Path) -> Iterator[Case]:
@@ -199,9 +195,8 @@ def _bombs(folder: Path) -> Iterator[Case]:
         yield Case(("ask", QUESTION), {"SCOPE_FILE": str(place / "scope.yaml")})
 
 
-def _certificates(services: Any) -> Tried:
+def _certificates(services: Any) -> Iterator[tuple[str, bool]]:
     """Harm the certificate of an answer in each way, and prove false sentences by every part of one."""
-    tried = Tried("false certificates", "a sentence fails, or is not called proven")
     answer = services.chain.invoke({"question": QUESTION})
     original: dict[str, Any] = dict(certificate(answer, services.index))
     folder = Path(
@@ -216,14 +211,9 @@ def _certificates(services: Any) -> Tried:
     if any(one.failure or not one.rule for one in verify(original, read)[:1]):
         msg = "the true certificate is not proven: the false ones would show nothing"
         raise SystemExit(msg)
-    for name, harm in HARMS.items():
-        for seed in range(5):
-            changed = copy.deepcopy(original)
-            if harm(changed, changed["sentences"][0], random.Random(seed)):  # noqa: S311 - reproducible, not secret.
-                verdicts = verify(seal(changed), read)
-                is_false = any(one.failure for one in verdicts)
-                tried.add(
-                    f"{name}, {seed}",
-                    held=is_false and not any(INVENTED in one.sentence and one.rule for one in verdicts),
-                )
-    return tried
+    for name, seed in product(HARMS, range(5)):
+        changed = copy.deepcopy(original)
+        if HARMS[name](changed, changed["sentences"][0], random.Random(seed)):  # noqa: S311 - reproducible, not secret.
+            verdicts = verify(seal(changed), read)
+            is_proven = any(INVENTED in one.sentence and one.rule for one in verdicts)
+            yield f"{name}, {seed}", any(one.failure for one in verdicts) and not is_proven

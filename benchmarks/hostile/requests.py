@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,7 +53,7 @@ BODIES = {
 def attack(folder: Path) -> list[Tried]:
     index(folder)
     with alone(folder) as running:
-        return [asyncio.run(try_requests(running.url))]
+        return [try_requests(running.url, "malformed requests")]
 
 
 def requests() -> Iterator[tuple[str, bytes]]:
@@ -74,18 +75,19 @@ def _with(asked: dict[str, Any], field: str, value: str) -> bytes:
     return ("{" + ", ".join(f'"{name}": {text}' for name, text in rest.items()) + "}").encode()
 
 
-async def try_requests(url: str, kind: str = "malformed requests", *, every: int = 1) -> Tried:
+def try_requests(url: str, kind: str, *, every: int = 1) -> Tried:
     """Send every n-th of them, eight at once; an answer of 2xx or 4xx, or none, holds."""
-    tried = Tried(kind, "answered, refused with 4xx or hung up on; never 5xx")
-    turn = asyncio.Semaphore(AT_ONCE)
 
-    async def send(name: str, request: bytes) -> None:
+    async def send(name: str, request: bytes, turn: asyncio.Semaphore) -> tuple[str, bool]:
         async with turn:
             status = await told(url, request)
-        tried.add(f"{name}: {status}", held=status == NOT_ANSWERED or status[0] in "24")
+        return f"{name}: {status}", status == NOT_ANSWERED or status[0] in "24"
 
-    await asyncio.gather(*(send(*each) for each in list(requests())[::every]))
-    return tried
+    async def send_all() -> list[tuple[str, bool]]:
+        turn = asyncio.Semaphore(AT_ONCE)
+        return await asyncio.gather(*(send(*each, turn) for each in list(requests())[::every]))
+
+    return Tried(kind, "answered, refused with 4xx or hung up on; never 5xx", asyncio.run(send_all()))
 
 
 def post(body: bytes, *, path: str = "/api/query", headers: str = "Content-Type: application/json") -> bytes:
@@ -124,7 +126,6 @@ UNASKED = (
 
 def attack_busy(folder: Path) -> list[Tried]:
     index(folder)
-    tried = Tried("requests beside 145 slow questions", f"answered within {WITHIN_S} s")
     with ExitStack() as stack:
         # The system takes the connections, and nobody reads them.
         model = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2 * QUESTIONS))
@@ -134,10 +135,9 @@ def attack_busy(folder: Path) -> list[Tried]:
         for _ in range(QUESTIONS):
             stack.enter_context(_asking(running.url))
         wait_until(lambda: b"waypoint_questions_running 100.0" in _get(running.url, "/metrics"))
-        for number in range(ROUNDS):
-            for path in UNASKED:
-                tried.add(f"{path}, round {number}", held=bool(_get(running.url, path)))
-    return [tried]
+        rounds = product(range(ROUNDS), UNASKED)
+        cases = ((f"{path}, round {number}", bool(_get(running.url, path))) for number, path in rounds)
+        return [Tried(f"requests beside {QUESTIONS} slow questions", f"answered within {WITHIN_S} s", cases)]
 
 
 def _asking(url: str) -> socket.socket:
@@ -158,7 +158,6 @@ def _get(url: str, path: str) -> bytes:
 
 EVERY = 8  # Of the malformed requests, all of which one process has had already.
 RABBITMQ = "amqp://guest:guest@127.0.0.1:5672/"
-HELD = "answered, refused or 503; never 500"
 
 
 def attack_stack(folder: Path) -> list[Tried]:
@@ -169,30 +168,28 @@ def attack_stack(folder: Path) -> list[Tried]:
         options |= {"CHROMA_HOST": "127.0.0.1", "CHROMA_PORT": str(port)}
         running = stack.enter_context(service(folder, "--workers", "2", **OPTIONS | options))
         kind = "malformed requests to two workers, a Chroma server and RabbitMQ"
-        tried = asyncio.run(try_requests(running.url, kind, every=EVERY))
-        return [tried, _ended(running, chroma)]
+        tried = try_requests(running.url, kind, every=EVERY)
+        return [
+            tried,
+            Tried("servers and workers that end", "answered, refused or 503; never 500", _ended(running, chroma)),
+        ]
 
 
-def _ended(running: Service, chroma: "subprocess.Popen[bytes]") -> Tried:
+def _ended(running: Service, chroma: "subprocess.Popen[bytes]") -> Iterator[tuple[str, bool]]:
     """End a worker, then the Chroma server, and ask meanwhile."""
-    tried = Tried("servers and workers that end", HELD)
     running.workers()[0].kill()
     for number in range(10):
-        tried.add(f"a worker was killed, question {number}", held=_ask(running.url, f"{number}") not in {500, 502})
+        yield f"a worker was killed, question {number}", _ask(running.url, number) not in {500, 502}
     chroma.kill()
     chroma.wait()
     for number in range(10, 20):
-        tried.add(
-            f"the Chroma server is away, question {number}",
-            held=_ask(running.url, f"{number}") != httpx.codes.INTERNAL_SERVER_ERROR,
-        )
-    return tried
+        yield f"the Chroma server is away, question {number}", _ask(running.url, number) != 500
 
 
-def _ask(url: str, case: str = "") -> int:
-    body = {"query": f"{QUESTION} {case}".strip()}
+def _ask(url: str, case: int) -> int:
     try:
-        return httpx.post(f"{url}/api/query", json=body, timeout=PATIENCE_S).status_code
+        asked = {"query": f"{QUESTION} {case}"}
+        return httpx.post(f"{url}/api/query", json=asked, timeout=PATIENCE_S).status_code
     except httpx.TransportError:
         return 0  # The connection of a killed worker.
 

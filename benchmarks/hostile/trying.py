@@ -1,8 +1,7 @@
 """What was tried of one kind and did not hold, and the service that it is tried on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +19,14 @@ DOCUMENTS = {
 OPTIONS = {"LLM_PROVIDER": "offline", "SCOPE_FILE": "off", "LOG_LEVEL": "error", "RATE_LIMIT": "off"}
 
 
-@dataclass
 class Tried:
     """A kind of attack: how many cases there are, and the names of those that did harm."""
 
-    kind: str
-    held_means: str
-    count: int = 0
-    failed: list[str] = field(default_factory=list)
-
-    def add(self, name: str, *, held: bool) -> None:
-        self.count += 1
-        if not held:
-            self.failed.append(name)
+    def __init__(self, kind: str, held_means: str, cases: Iterable[tuple[str, bool]]) -> None:
+        """Try the cases: each is a name, and whether it held."""
+        tried = list(cases)
+        self.kind, self.held_means, self.count = kind, held_means, len(tried)
+        self.failed = [name for name, held in tried if not held]
 
     def row(self) -> list[str]:
         return [self.kind, str(self.count), str(self.count - len(self.failed)), self.held_means]

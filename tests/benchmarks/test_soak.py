@@ -4,9 +4,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from benchmarks.soak.claims import Soak, claims
-from benchmarks.soak.clients import Told, ask_all, asked
-from benchmarks.soak.service import PROBE, probed
+from benchmarks.soak import PROBE, Soak, Told, ask_all, asked, claims, probed
 from tests.served import served
 from tests.service.desk import QUESTION, Desk, open_desk, without_breaker
 

@@ -38,7 +38,7 @@ def test_a_thousand_questions_cost_their_tokens_times_the_prices():
 
 
 def test_an_attack_returns_rows_of_what_was_tried_and_held(tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, "settings_cases", lambda: iter([("retrieval_top_k", "x"), ("redis_url", "amqp://")]))
+    monkeypatch.setattr(commands, "_settings", lambda: iter([("retrieval_top_k", "x"), ("redis_url", "amqp://")]))
 
     assert [each.row()[:3] for each in commands.attack_settings(tmp_path)] == [["settings", "2", "2"]]
 
