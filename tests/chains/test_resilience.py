@@ -13,10 +13,9 @@ from chains.errors import (
     LLMRateLimitError,
     LLMRejectedError,
     LLMReplyError,
-    LLMTimeoutError,
     LLMUnavailableError,
 )
-from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, aretrying, is_retryable, retrying
+from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, retrying
 from tests.cases import cases
 
 EVEN = RetryPolicy(chance=lambda: 0.0)
@@ -63,24 +62,6 @@ def test_each_delay_is_lengthened_by_up_to_a_quarter_and_never_beyond_ten_second
 
     assert [policy.delay_s(failures) for failures in range(1, 7)] == [1.25, 2.5, 5, 10, 10, 10]
     assert all(1 <= RetryPolicy().delay_s(1) <= 1.25 for _ in range(100))
-
-
-@pytest.mark.parametrize("error", [AWAY, LLMTimeoutError(), LLMRateLimitError()])
-def test_what_passes_is_retryable(error):
-    assert is_retryable(error)
-
-
-async def test_calls_that_await_are_met_the_same_way(clock):
-    calls: list[int] = []
-
-    async def work() -> str:
-        calls.append(1)
-        if len(calls) < 3:
-            raise LLMUnavailableError
-        return "answer"
-
-    assert await aretrying(EVEN, clock, lambda: math.inf, RetryCounter())(work) == "answer"
-    assert clock.slept == [1, 2]
 
 
 OPEN: list[object] = [AWAY] * 5

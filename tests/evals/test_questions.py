@@ -127,10 +127,3 @@ def test_a_bad_row_is_named_by_its_number_and_the_reason(tmp_path, line, told):
     with pytest.raises(RowsError, match=r"rows\.jsonl', line 3: ") as caught:
         read_rows(path, {"1", "2"})
     assert told in str(caught.value)
-
-
-def test_rows_that_are_not_there_are_a_clear_error(tmp_path):
-    with pytest.raises(RowsError, match="cannot be read"):
-        read_rows(tmp_path / "none.jsonl", set())
-    with pytest.raises(RowsError, match="holds no row"):
-        read_rows(write(tmp_path / "rows.jsonl", ""), set())

@@ -140,16 +140,6 @@ def test_nobody_but_the_asker_rates_an_answer_and_only_while_it_may_be_seen(stor
     assert [one.comment for one in store.answers()] == [None]
 
 
-def test_a_user_s_answers_are_forgotten_and_nobody_else_s(store):
-    anna, ben = "anna", "ben"
-    for user in (anna, ben, anna):
-        store.add(answer(asker=store.asker_of(user), question=user))
-
-    assert store.forget(anna) == 2
-    assert [one.question for one in store.answers()] == [ben]
-    assert store.forget(anna) == 0
-
-
 def test_the_hash_of_a_user_needs_the_key_of_the_log(store, tmp_path):
     other = AnswerStore(open_database(tmp_path / "other.sqlite3", collection="kb"), days=1, max_mb=1)
     again = AnswerStore(store.database, days=1, max_mb=1)

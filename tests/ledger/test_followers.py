@@ -122,15 +122,6 @@ def test_vectors_of_other_dimensions_are_refused_with_the_command_that_rebuilds(
         other.open().nearest([1.0] * 64, 1, {})
 
 
-def test_an_index_of_another_model_is_refused_until_it_is_reset(database):
-    put(index_in(database), {"a": Document("words")})
-    other = index_in(database, model="other", dimensions=64)
-    with pytest.raises(ConfigurationError, match=r"'words', not 'other'.*waypoint ingest --reset"):
-        other.open()
-    put(other, {"b": Document("words")}, reset=True)
-    assert [document.doc_id for document in other.open().documents()] == ["b"]
-
-
 def test_vectors_and_metadata_come_back_as_they_were_given(database):
     metadata = {"title": "Naïve “words”", "chunk_index": 2, "score": 0.5, "flag": True, "audience": "public"}
     put(index_in(database), {"a": Document("words", metadata=metadata)})

@@ -19,10 +19,6 @@ def facts(database: Database) -> dict[str, str]:
         return dict(map(tuple, connection.exec_driver_sql("SELECT name, value FROM facts")))
 
 
-def test_tables_are_made_on_first_use(database: Database) -> None:
-    assert facts(database) == {"schema": "1"}
-
-
 def test_many_who_find_no_tables_make_them_once(address: str | None, file: Path) -> None:
     opened = [open_database(file, address, collection="kb", pool_size=1) for _ in range(6)]
     with ThreadPoolExecutor(6) as threads:
@@ -64,38 +60,12 @@ def test_tables_of_an_earlier_version_are_brought_to_this_one_as_a_whole_when_th
     assert database.rows("SELECT note FROM facts") == [(None,), (None,)]
 
 
-def test_a_failed_change_leaves_nothing(database: Database) -> None:
-    def change() -> None:
-        with database.changing():
-            database.state("a", "b")
-            database.run("DELETE FROM nowhere")
-
-    with pytest.raises(VectorStoreError):
-        change()
-    assert "a" not in facts(database)
-
-
-def test_a_change_is_seen_as_a_whole_or_not_at_all(database: Database, address: str | None, file: Path) -> None:
-    other = open_database(file, address, collection="kb")
-    with other.reading() as reader:
-        before = reader.exec_driver_sql("SELECT count(*) FROM facts").scalar()
-        with database.changing() as connection:
-            connection.exec_driver_sql("INSERT INTO facts (name, value) VALUES ('a', 'b')")
-        assert reader.exec_driver_sql("SELECT count(*) FROM facts").scalar() == before
-    assert facts(other)["a"] == "b"
-
-
 def test_a_lock_has_one_holder(database: Database, address: str | None, file: Path) -> None:
     other = open_database(file, address, collection="kb")
     with database.lock("ingest") as ours, other.lock("ingest") as theirs, other.lock("fetch") as another:
         assert (ours, theirs, another) == (True, False, True)
     with other.lock("ingest") as theirs:
         assert theirs
-
-
-def test_a_statement_that_fails_says_where(database: Database) -> None:
-    with pytest.raises(VectorStoreError, match="nowhere"), database.reading() as connection:
-        connection.exec_driver_sql("SELECT * FROM nowhere")
 
 
 def test_a_file_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:

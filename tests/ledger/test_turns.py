@@ -33,18 +33,6 @@ async def test_each_owner_reads_the_turns_of_own_sessions_in_their_order(store):
         assert await store.turns(session_id, owner) == []
 
 
-async def test_a_deleted_conversation_is_forgotten_and_nobody_else_s(store):
-    await store.add("s1", "ann", exchange(1))
-    await store.add("s1", "bob", exchange(2))
-    await store.delete("s1", "ann")
-
-    assert await store.turns("s1", "ann") == []
-    assert await store.turns("s1", "bob") == exchange(2)
-    for owner in ("ann", "eve"):
-        with pytest.raises(SessionNotFoundError):
-            await store.delete("s1", owner)
-
-
 async def test_two_that_add_at_once_do_not_mix(store):
     await asyncio.gather(*(store.add("s1", "ann", exchange(number)) for number in range(8)))
     turns = await store.turns("s1", "ann")

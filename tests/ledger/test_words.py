@@ -230,16 +230,6 @@ def test_filters_hold_and_the_order_stays(index):
     assert index.search("air", 9, {"jurisdiction": "SG"})["c"] == index.search("air", 9, {})["c"]
 
 
-def test_replaced_and_deleted_chunks_are_gone(index):
-    index.add(["b"], [chunk("Trains")])
-    index.delete(["c", "unknown"])
-
-    assert (found(index, "parcels"), found(index, "animals"), found(index, "trains")) == ([], [], ["b"])
-    assert index.count() == 2
-    index.delete(["a", "b"])
-    assert (index.count(), found(index, "trains")) == (0, [])
-
-
 def test_places_tell_where_a_chunk_stands(index):
     assert index.places(["a", "b", "unknown"]) == {
         "a": ChunkPlace("sea", 3, "Cut-off", "VGM two days before departure"),

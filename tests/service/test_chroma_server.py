@@ -159,12 +159,6 @@ def ask(server):
     ChromaServer(server, "desk").nearest("1", [1.0], 1, {})
 
 
-def test_what_is_no_chroma_server_is_a_clear_error(httpserver):
-    httpserver.expect_request("/api/v2/heartbeat").respond_with_json({"nanosecond heartbeat": 1})
-    with pytest.raises(VectorStoreError):
-        ask(Server(httpserver.host, httpserver.port))
-
-
 def test_no_server_is_a_clear_error():
     with pytest.raises(VectorStoreError, match=r"no Chroma server answers at https://127.0.0.1:9 .*CHROMA_HOST"):
         ask(Server("127.0.0.1", 9, ssl=True))

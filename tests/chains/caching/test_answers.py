@@ -97,17 +97,6 @@ async def test_callers_of_another_audience_or_with_other_filters_never_share_an_
     assert desk.chain.calls == len(configs)
 
 
-async def test_a_new_index_and_other_settings_never_serve_an_old_answer():
-    desk = Desk()
-    await ask(desk.cached)
-    desk.index = "2"
-    await ask(desk.cached)
-    desk.index = "1"
-
-    assert (await ask(desk.cached))["metadata"]["cache"] == "answer"
-    assert desk.chain.calls == 2
-
-
 @pytest.mark.parametrize(("options", "index"), [({"history": [object()]}, "1"), ({"top_k": object()}, "1"), ({}, None)])
 async def test_what_cannot_be_named_and_an_index_that_tells_of_no_change_are_asked_anew(options, index):
     desk = Desk()

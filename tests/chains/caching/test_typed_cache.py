@@ -4,23 +4,9 @@ import pytest
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from pydantic import TypeAdapter
 
-from chains.caching.typed_cache import EVENTS, CacheStats, MemoryStore, StoreError, TypedCache, canonical
+from chains.caching.typed_cache import EVENTS, CacheStats, MemoryStore, TypedCache, canonical
 from chains.callbacks import CallRecord, note
 from tests.chains.test_composition import called, every_way
-from tests.clocks import StoppedClock
-
-
-class BrokenStore(MemoryStore):
-    """Fails whatever is asked of it."""
-
-    def __init__(self) -> None:
-        super().__init__(capacity=0)
-
-    def get(self, name):
-        raise StoreError
-
-    def set(self, name, data, *, ttl_s=None):
-        raise StoreError
 
 
 def level(store, *, fingerprint: str = "model") -> tuple[TypedCache[list[float]], CacheStats]:
@@ -42,13 +28,6 @@ async def test_values_come_back_as_they_were_and_are_counted():
     assert events(stats) == {"hits": 3, "misses": 1}
 
 
-def test_what_lies_under_another_fingerprint_is_not_there():
-    store = MemoryStore(capacity=10**6)
-    level(store)[0].set("a", [1.0])
-
-    assert level(store, fingerprint="other")[0].get("a") is None
-
-
 @pytest.mark.parametrize("data", [b"", b"{", b'{"a": 1}', b'["x"]', b"null", b"\x80\x04N."])
 def test_a_value_that_cannot_be_read_is_a_miss(data):
     store = MemoryStore(capacity=10**6)
@@ -59,15 +38,6 @@ def test_a_value_that_cannot_be_read_is_a_miss(data):
 
     assert vectors.get("a") is None
     assert events(stats) == {"errors": 1, "misses": 1}
-
-
-async def test_a_store_that_fails_is_a_miss_and_breaks_nothing():
-    vectors, stats = level(BrokenStore())
-    vectors.set("a", [1.0])
-    await vectors.aset("a", [1.0])
-
-    assert vectors.get("a") is await vectors.aget("a") is None
-    assert events(stats) == {"errors": 4, "misses": 2}
 
 
 def test_a_value_that_is_no_plain_data_is_not_kept():
@@ -115,19 +85,6 @@ def test_one_that_is_larger_than_all_the_room_is_not_kept_and_one_in_place_of_an
     store.set("a", b"12345")
     store.set("a", b"54321")
     assert store.get("a") == b"54321"
-
-
-@pytest.mark.parametrize(("given", "lifetime"), [(None, 60), (5, 5), (0, 60)])
-def test_a_value_lives_for_its_time_and_no_longer(given, lifetime):
-    clock = StoppedClock()
-    store = MemoryStore(capacity=100, ttl_s=60, clock=clock)
-    store.set("a", b"1", ttl_s=given)
-
-    clock.sleep(lifetime)
-    assert store.get("a") == b"1"
-    clock.sleep(0.001)
-    assert store.get("a") is None
-    assert store.size == 0
 
 
 FOUND, MISSED = True, False

@@ -60,16 +60,6 @@ def test_what_says_internal_in_any_way_is_internal(metadata):
     assert not Filters("public").allow(metadata)
 
 
-def test_a_stated_audience_decides_before_folder_and_category():
-    metadata = {"audience": "Public", "category": "internal", "file_path": "04_internal_synthetic/x.md"}
-    assert audience_of(metadata) == "public"
-    assert Filters("public").allow(metadata)
-
-
-def test_a_folder_above_the_corpus_decides_too():
-    assert audience_of({}, folders=["kb", "04_internal_synthetic", "policies"], unstated="public") == "internal"
-
-
 def test_a_document_that_states_nothing_is_what_the_caller_says():
     assert audience_of({"category": "carrier"}, unstated="public") == "public"
     assert audience_of({"category": "carrier"}) == "internal"

@@ -12,7 +12,7 @@ from app.settings import load_settings
 from app.wiring.llm import providers
 from chains.callbacks import Deadline
 from chains.clock import Clock
-from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError
+from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError
 from chains.generation.reply import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.resilient import ResilientChatModel
 from chains.metadata import DEGRADED
@@ -63,19 +63,6 @@ async def test_a_provider_that_fails_is_asked_again_and_nothing_of_it_shows(groq
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_the_second_provider_answers_where_the_first_cannot(groq, second, clock, way):
-    groq.replies = [Reply(status=500)] * 4
-    second.replies = [Reply("Ten percent.")]
-    model = resilient(groq, clock, llm_fallback_base_url=f"{second.url}/openai/v1", llm_fallback_model="other")
-    message = await ask(model, way)
-
-    assert message.text == "Ten percent."
-    assert message.response_metadata["model_name"] == "other"
-    assert message.response_metadata.get(DEGRADED) is None
-    assert (len(groq.requests), len(second.requests)) == (4, 1)
-
-
-@pytest.mark.parametrize("way", WAYS)
 async def test_the_last_resort_answers_where_no_provider_does_and_says_why(groq, second, clock, way):
     groq.replies, second.replies = [Reply(status=500)] * 4, [Reply(status=502)] * 4
     message = await ask(resilient(groq, clock, llm_fallback_base_url=f"{second.url}/openai/v1"), way)
@@ -84,14 +71,6 @@ async def test_the_last_resort_answers_where_no_provider_does_and_says_why(groq,
     reason = "The language model could not be reached; the words are quoted from the documents instead"
     assert message.response_metadata.get(DEGRADED) == reason
     assert (len(groq.requests), len(second.requests)) == (4, 4)
-
-
-@pytest.mark.parametrize("way", WAYS)
-async def test_without_a_last_resort_the_first_provider_s_error_is_raised(groq, clock, way):
-    groq.replies = [Reply(status=500)] * 4
-
-    with pytest.raises(LLMUnavailableError):
-        await ask(resilient(groq, clock, offline=False), way)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -191,13 +170,6 @@ def test_a_prompt_beyond_the_minute_s_tokens_is_refused_before_it_is_sent(groq, 
     with pytest.raises(LLMRejectedError, match="LLM_TPM is 501"):
         resilient(groq, clock, llm_tpm=501).invoke(MESSAGES)
     assert groq.requests == []
-
-
-def test_the_client_library_does_not_retry(groq, clock):
-    groq.replies = [Reply(status=500)] * 9
-    resilient(groq, clock, llm_max_retries=0).invoke(MESSAGES)
-
-    assert len(groq.requests) == 1
 
 
 @pytest.fixture

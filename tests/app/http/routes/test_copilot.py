@@ -107,12 +107,6 @@ async def test_every_line_end_of_unicode_passes_through_every_stream(remote, gro
     assert [event async for event in remote.astream_events(question, version="v2")][-1]["data"]["output"]
 
 
-async def test_a_text_in_the_place_of_an_answer_is_in_the_language_of_the_question(remote):
-    answer = await remote.ainvoke({"question": "Thanks!", "language": "id"})
-
-    assert answer["answer"] == prompts.translations()["id"][prompts.load("small_talk_thanks")]
-
-
 async def test_a_question_that_is_only_a_text_is_one_clear_error(remote):
     with pytest.raises(httpx.HTTPStatusError, match=r"input: Input should be an object with a question, like"):
         await remote.ainvoke("What is the rate?")

@@ -438,13 +438,6 @@ def test_a_name_of_an_internal_document_is_neither_told_nor_taken(client, catego
     assert len({one.removesuffix(stem).removesuffix(free.removesuffix(".md")) for one in mine}) == 1
 
 
-def test_a_name_of_a_public_document_is_told(client):
-    ended(client, send(client, {"known.md": OPEN}, ADDER, audience="public"))
-    refused = send(client, {"known.md": OPEN}, ADDER, audience="public")
-    assert refused.status_code == 409
-    assert "'known.md'" in refused.json()["message"]
-
-
 def test_an_internal_document_in_a_public_place_is_not_replaced(client, services):
     """An earlier version kept a file there that says itself that it is internal."""
     file = services.uploads.folder / "carrier" / "old.md"

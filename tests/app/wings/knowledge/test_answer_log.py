@@ -80,15 +80,6 @@ def test_an_answer_is_logged_with_a_proof_that_verifies(client, store, services)
     assert [verdict.rule for verdict in verify(kept.certificate, lambda _: Document(GUIDE.encode()))] == ["figures"]
 
 
-def test_who_asked_is_a_hash(client, store):
-    anna = logged(store, ask(client))
-    staff = logged(store, ask(client, headers=bearer("staff-key")))
-
-    assert anna.asker == store.asker_of("anna")
-    assert "anna" not in str(anna.asker)
-    assert (staff.asker, staff.audience) == (store.asker_of("staff"), "internal")
-
-
 def test_personal_data_is_in_neither_question_nor_proof(client, store):
     kept = logged(store, ask(client, f"{QUESTION} Tell anna@example.org."))
 

@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 
 from app.ledger.answers import LoggedAnswer
 from app.settings import load_settings
-from app.wings.knowledge import answer_log, findings, recall
+from app.wings.knowledge import findings, recall
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.findings import find_conflicts, read_and_lint
 from app.wings.knowledge.linted import Document
 from app.wiring import Service, open_service
-from chains.around import Call
 from chains.errors import ConfigurationError
-from chains.side_steps import counts
 from evals import rows
 from evals.questions import Case
 from tests.chains.gst import gst_chain
@@ -77,21 +75,6 @@ def test_a_link_that_no_file_can_have_leads_nowhere(waypoint, folder, target):
     code, out, err = waypoint("lint", str(folder))
 
     assert (code, "there is no such file" in out, "Traceback" in err) == (1, True, False)
-
-
-def test_an_answer_that_cannot_be_logged_costs_the_log_alone(monkeypatch, folder):
-    monkeypatch.setenv("ANSWER_LOG", "true")
-    monkeypatch.setattr(answer_log, "certificate", fail)
-    services = open_service(load_settings(_env_file=None, llm_provider="offline", min_chunks=0), serving=False)
-    services.index.ingest([folder])
-    log, before = answer_log.answer_log(services.index), counts["answer_log"]
-    answer = services.chain.invoke(QUESTION)
-
-    assert log
-    log.ended(Call(QUESTION, answer=answer))
-    log.close()
-
-    assert (answer["outcome"], counts["answer_log"]) == ("answered", before + 1)
 
 
 def test_an_ingestion_deletes_what_is_too_old_for_the_log(waypoint, monkeypatch, folder):

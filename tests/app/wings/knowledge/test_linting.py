@@ -148,17 +148,3 @@ def test_ingestion_ends_with_what_is_worth_a_look(folder, waypoint):
 
 def test_ingestion_says_nothing_more_of_clean_documents(folder, waypoint):
     assert "Worth a look" not in waypoint("ingest", "desk")[1]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# A\n\n| Ship | Rule |\n| --- | --- |\n| Ida | It carries 40 t. It needs two tugs. |\n",
-        "# A\n\n|\n\nShips carry 40 t.\n|\n",
-    ],
-)
-def test_a_row_of_sentences_or_of_nothing_ends_no_command(folder, waypoint, text):
-    write(folder, "a.md", text)
-
-    assert "Traceback" not in waypoint("lint", "desk")[1]
-    assert "failed" not in waypoint("ingest", "desk")[1]
