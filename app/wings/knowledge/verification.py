@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any, Literal
 
 VERSION = 1
@@ -44,6 +43,7 @@ _TITLE = re.compile(r"^\W{0,3}title\W{0,3}[:=](.*(?:\n[ \t]+.*)*)", re.IGNORECAS
 _MARKS = re.compile(r"[*_`#>|\"'’‘“”]+")
 _NUMBER = re.compile(r"(?:[A-Z]{0,3}[$€£¥])?\s?\d+(?:[.,:/-]\d+)*(?:\s?[%‰])?")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_OLDER = re.compile(r"(?:older version|not (?:yet )?in force)\)$")
 _NOT = frozenset(
     re.findall(
         r"\w+",
@@ -301,9 +301,9 @@ def _misplaced(source: Mapping[str, Any], read: Reader) -> str | None:
 
 def _misnamed(source: Mapping[str, Any], document: Document, start: int) -> Iterator[str]:
     """Yield what the certificate says of the place of a quote and the document does not."""
-    title, section, head = _words(source["title"]), _words(source["section"]), source["table_head"]
-    titles = [*document.titles, _words(PurePath(source["file"] or "").stem.replace("_", " "))]
-    if not any(title <= name for name in titles):
+    section, head = _words(source["section"]), source["table_head"]
+    title = _words(_OLDER.sub("", source["title"])) - _words(source["file"] or "")  # A path tells equal titles apart.
+    if not any(title <= name for name in (set[str](), *document.titles)):
         yield f"its title is not {source['title']!r}"
     if section and not any(section <= _words(heading) for heading in document.sections(start)):
         yield f"the quote is not in a section {source['section']!r}"

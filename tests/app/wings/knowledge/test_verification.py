@@ -1,6 +1,7 @@
 import copy
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.wings.knowledge.verification import Document, proving_rule, seal, verify
+from tests.corpora import write_documents
 
 DOCUMENT = b"# GST Guide\n\n## Rate\n\nThe rate of GST on imports is 9 %. It was 8 % in 2023.\n"
 SAYS, QUOTE = "GST on imports is at 9 %.", "The rate of GST on imports is 9 %."
@@ -191,6 +193,23 @@ def test_the_proof_of_an_answer_is_verified_until_its_document_changes(waypoint,
     assert (verified[0], "0 failed" in verified[1]) == (0, True)
     assert changed[0] == 1
     assert "gst.md changed: it no longer holds the quote" in changed[1]
+
+
+def test_documents_of_one_title_are_proven_and_a_title_holds_no_other_words(waypoint, tmp_path):
+    fees = {"2019/lanes.md": "A lane costs 7 euro.", "2026/lanes.md": "A lane costs 9 euro.", "sauna.md": "It is hot."}
+    texts = {name: f"# Pool\n\n## Lanes\n\n{words}\n" for name, words in fees.items()}
+    waypoint("ingest", str(write_documents(tmp_path / "pool", texts)))
+    waypoint("ask", "--proof", "proof.json", "What does a lane cost?")
+    proof = json.loads(Path("proof.json").read_text())
+    [source] = proof["sentences"][0]["sources"]
+    assert source["title"].startswith("Pool (")
+    code, out, _ = waypoint("verify", "proof.json", "--documents", "pool")
+    assert (code, "0 failed" in out) == (0, True), out
+
+    source["title"] = source["title"].replace(")", " lanes are free)")
+    Path("proof.json").write_text(json.dumps(seal(proof)))
+    code, out, _ = waypoint("verify", "proof.json", "--documents", "pool")
+    assert (code, "its title is not 'Pool (" in out) == (1, True), out
 
 
 @pytest.mark.parametrize(
