@@ -32,7 +32,7 @@ from benchmarks.figures import ROOT, write_figures
 from benchmarks.house import installed
 from benchmarks.offline import questions
 from benchmarks.processes import service
-from benchmarks.tables import table
+from benchmarks.tables import laps_ms, table
 from chains.citations import CiteSources
 from chains.citations.numbering import number_markers
 from chains.citations.references import read_references
@@ -83,19 +83,15 @@ def quick_rows(services: Service, corpus: Path, folder: Path, asked: list[str]) 
 def retrieval(services: Service, corpus: Path, retriever: ChunkRetriever, asked: list[str], aim: str) -> Row:
     for question in asked[:5]:
         retriever.invoke(question)
-    times = [1000 * _seconds(partial(retriever.invoke, question)) for question in asked]
+    times = laps_ms(partial(retriever.invoke, question) for question in asked)
     strategy = type(retriever).__name__.removesuffix("Retriever").lower()
     name = f"warm {strategy} retrieval p50 / p95, {services.index.current().count()} chunks of {corpus.name}"
     return name, "{:.1f} / {:.1f} ms".format(*np.percentile(times, [50, 95])), aim
 
 
 def unchanged(services: Service, corpus: Path) -> Row:
-    times = [_seconds(partial(services.index.ingest, [corpus])) for _ in range(3)]
-    return (
-        f"ingestion of {services.index.current().count()} chunks that are in the index",
-        f"{statistics.median(times):.2f} s",
-        "",
-    )
+    seconds = statistics.median(laps_ms([partial(services.index.ingest, [corpus])] * 3)) / 1000
+    return f"ingestion of {services.index.current().count()} chunks that are in the index", f"{seconds:.2f} s", ""
 
 
 def serve_memory(folder: Path, asked: list[str]) -> Row:
@@ -116,12 +112,6 @@ def installed_size() -> Row:
 
 def _settings(folder: Path) -> dict[str, str]:
     return {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline"}
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
 
 
 def all_chunks(passages: Passages) -> list[Document]:
@@ -220,10 +210,12 @@ def citation_rows() -> Iterator[Row]:
     vectors = WordVectors(find_weights())
     lexical, full = CiteSources(), CiteSources(similarity=vectors)
     name = f"stage 4 on a 500-token answer and {CHUNKS} chunks, median"
-    yield f"{name}, no embeddings", f"{_median_ms(lambda: lexical(state)):.1f} ms", "<= 3 ms"
-    yield f"{name}, word vectors", f"{_median_ms(lambda: full(state)):.1f} ms", "<= 10 ms"
-    slowest = max(_hostile_seconds(unit, state) for unit in ("[", "[a > b]", "[1, ", "[1](", "` [", "[[a]]"))
-    yield "200 kB of brackets, parsed, slowest of six kinds", f"{slowest:.2f} s", "< 1 s"
+    for how, cite, aim in (("no embeddings", lexical, "<= 3 ms"), ("word vectors", full, "<= 10 ms")):
+        yield f"{name}, {how}", f"{statistics.median(laps_ms([partial(cite, state)] * 31)):.1f} ms", aim
+    shown, units = state["context"]["passages"], ("[", "[a > b]", "[1, ", "[1](", "` [", "[[a]]")
+    hostile = (unit * (HOSTILE_CHARACTERS // len(unit)) for unit in units)
+    read = (partial(parse, text, shown) for text in hostile for parse in (read_references, number_markers))
+    yield "200 kB of brackets, parsed, slowest of six kinds", f"{max(laps_ms(read)) / 1000:.2f} s", "< 1 s"
 
 
 def usual_answer() -> Generated:
@@ -244,24 +236,6 @@ def usual_answer() -> Generated:
 def _passage(chunk: Chunk) -> Passage:
     metadata = {"title": "The Guide", "section": chunk.section, "doc_id": "guide"}
     return Passage(content=chunk.text, metadata=metadata, score=0.5)
-
-
-def _median_ms(action: Callable[[], object]) -> float:
-    times = []
-    for _ in range(31):
-        started = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - started)
-    return 1000 * sorted(times)[len(times) // 2]
-
-
-def _hostile_seconds(unit: str, state: Generated) -> float:
-    text, shown = unit * (HOSTILE_CHARACTERS // len(unit)), state["context"]["passages"]
-    started = time.perf_counter()
-    read_references(text, shown)
-    middle = time.perf_counter()
-    number_markers(text, shown)
-    return max(middle - started, time.perf_counter() - middle)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,7 @@ from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
 from app.wiring import Service, open_service
 from app.wiring.models import word_similarity
-from benchmarks.fits.corpora import (
-    Asked,
-    KeptEmbeddings,
-    KeptPassages,
-    KeptVectors,
-    arguments,
-    asked,
-    holds,
-    question_sets,
-)
+from benchmarks.fits.corpora import Asked, KeptPassages, KeptVectors, arguments, asked, holds, question_sets
 from benchmarks.offline import report
 from chains import build_chain
 from chains.citations import CiteSources
@@ -121,7 +112,7 @@ def main() -> None:
     configure_logs("error")
     services = open_service(load_settings())
     vectors = KeptVectors(services.index.embedder, given.kept)
-    model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=word_similarity())
+    model = OfflineChatModel(embeddings=vectors, similarity=word_similarity())
     rows: list[list[Any]] = []
     for one in question_sets(given.folder):
         if one.name.startswith("spans") or (given.sets and one.name not in given.sets):

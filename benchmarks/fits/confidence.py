@@ -15,16 +15,7 @@ from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
 from app.wiring import Service, open_service
 from app.wiring.models import word_similarity
-from benchmarks.fits.corpora import (
-    Asked,
-    KeptEmbeddings,
-    KeptPassages,
-    KeptVectors,
-    arguments,
-    asked,
-    holds,
-    question_sets,
-)
+from benchmarks.fits.corpora import Asked, KeptPassages, KeptVectors, arguments, asked, holds, question_sets
 from chains import build_chain
 from chains.citations import CiteSources
 from chains.confidence import features
@@ -45,7 +36,7 @@ def answers(folder: Path, kept: Path) -> Iterator[Labelled]:
     """Yield what is said first to all questions that can be judged, and whether it holds the answer."""
     services = open_service(load_settings())
     vectors = KeptVectors(services.index.embedder, kept)
-    model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=word_similarity())
+    model = OfflineChatModel(embeddings=vectors, similarity=word_similarity())
     for one in question_sets(folder):
         # Any answer cites the one document of spans; where it is handed over, nothing can be found wrongly.
         if one.name.startswith("spans") or one.documents == one.questions:

@@ -168,7 +168,7 @@ def _rows(one: QuestionSet) -> Iterator[dict[str, Any]]:
                 yield {"id": str(number), "question": row["question"], "kind": "answerable", "gold": gold}
 
 
-class KeptVectors:
+class KeptVectors(Embeddings):
     """The vectors of texts, embedded once and kept in a file."""
 
     def __init__(self, embeddings: Embeddings, kept: Path = KEPT) -> None:
@@ -184,6 +184,12 @@ class KeptVectors:
             self._vectors |= dict(zip(missing, made, strict=True))
         return np.array([self._vectors[text] for text in texts])
 
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [list(map(float, vector)) for vector in self(texts)]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
     def keep(self) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         np.savez(self._file, texts=list(self._vectors), vectors=np.array(list(self._vectors.values())))
@@ -196,19 +202,6 @@ class KeptPassages(BaseRetriever):
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         return [Document(one["content"], metadata=one["metadata"] | {"score": one["score"]}) for one in self.found]
-
-
-class KeptEmbeddings(Embeddings):
-    """Embeds what was not embedded before."""
-
-    def __init__(self, vectors: KeptVectors) -> None:
-        self._vectors = vectors
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [list(map(float, vector)) for vector in self._vectors(texts)]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
 
 
 def holds(text: str, row: Asked) -> bool:

