@@ -16,8 +16,8 @@ import uvicorn
 from redis import Redis
 from redis.exceptions import RedisError
 
-from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
+from app.http.uvicorn_compat import BoundedConnection
 from app.settings import Settings, load_settings
 from app.wiring import open_index, open_service
 from chains.clock import Clock, SystemClock

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from app.http.compat.uvicorn import BoundedConnection
+from app.http.uvicorn_compat import BoundedConnection
 from app.settings import load_settings
 from app.wiring import Service, open_service
 from tests.corpora import write_documents

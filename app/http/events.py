@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Send
 
-from app.http.compat.langserve import serialize
 from app.http.errors import ErrorReply, logged_reply
+from app.http.langserve_compat import serialize
 from chains.around import for_strangers
 from chains.documents.audience import Audience
 

@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.responses import HTMLResponse
 
 from app.http.errors import ERROR_REPLIES, ErrorReply, error_content
-from app.http.middleware.browser_security import page_policy
+from app.http.middleware.security import page_policy
 from app.http.policy import SAFE_METHODS, Policies, Policy, no_question
 from chains.state import Answer
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from app.http.compat.uvicorn import BoundedConnection, OneProcess, Workers
 from app.http.middleware.limits import InFlight
+from app.http.uvicorn_compat import BoundedConnection, OneProcess, Workers
 from app.observability.logs import configure_logs
 from app.settings import Settings, load_settings
 from app.wiring import Service, open_service

@@ -16,7 +16,7 @@ from app.http import openapi
 from app.http.errors import RequestRefusedError, error_response
 from app.http.middleware import middleware
 from app.http.middleware.limits import InFlight
-from app.http.routes import answers, copilot, documents, feedback, health, page, sign_in
+from app.http.routes import answers, copilot, documents, feedback, health, page
 from app.wiring import Service
 
 
@@ -62,7 +62,6 @@ def create_app(services: Service) -> FastAPI:
         page.page_router(services),
         page.router,
         answers.sessions_router,
-        sign_in.router,
         documents.router,
         *(make(services) for make in hooks.each("routes")),
     ):

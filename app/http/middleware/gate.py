@@ -19,8 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.adapters.sessions.identity import Scope as IdentityScope
 from app.http.errors import RequestRefusedError, error_response
-from app.http.middleware.authentication import identify
-from app.http.middleware.browser_security import HEADERS, NO_FRAMES, POLICY, check_origin
 from app.http.middleware.limits import (
     InFlight,
     Places,
@@ -31,6 +29,7 @@ from app.http.middleware.limits import (
     replayed,
     streamed_body,
 )
+from app.http.middleware.security import HEADERS, NO_FRAMES, POLICY, check_origin, identify
 from app.http.policy import SAFE_METHODS, Policy, policy_of
 from app.observability.metrics import Metrics
 from app.wiring.service import Access

@@ -21,11 +21,11 @@ from langserve.schema import BatchResponseMetadata, InvokeResponseMetadata
 from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_model, model_validator
 
 from app.http import questions
-from app.http.compat.langserve import playground_file
 from app.http.errors import logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, data_event, event, events_of
+from app.http.langserve_compat import playground_file
 from app.http.middleware import BATCH_MAX
-from app.http.middleware.browser_security import page_policy
+from app.http.middleware.security import page_policy
 from app.http.openapi import BATCHED, CONTENTS, INVOKED, ErrorBody, ok_response
 from app.http.policy import KILOBYTE, Policy
 from chains.documents.audience import audience_in

@@ -1,24 +1,108 @@
-"""GET /: the page; /embed: the page in a frame; /widget.js: a script that embeds it; /static: its files; /icon.
+"""The page's routes. GET /: the page; /embed: the page in a frame; /widget.js: a script that embeds it; /static; /icon.
 
-POST /page/render: an answer, complete or still streaming, as safe HTML.
+POST /page/render: an answer, complete or still streaming, as safe HTML; POST /sign-in and /sign-out: the page's cookie;
+GET /api/me: the caller and its permissions.
 """
 
-from typing import Annotated, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, with_config
 from starlette.responses import HTMLResponse
+from typing_extensions import TypedDict
 
-from app.http.middleware.browser_security import page_policy
-from app.http.page_files import EXAMPLES, LOGOS, TEAMS, Examples, file_in, offered, owner_of, read_page_file
+from app.adapters.sessions.identity import Identity, Scope
+from app.http.errors import RequestRefusedError
+from app.http.middleware.security import COOKIE, EMBED_HEADER, caller_with, page_policy
 from app.http.policy import KILOBYTE, Policy, no_question
 from app.web import answer, assets, document, view, words
 from app.web.markdown import questions_of
 from app.wiring import Service
+from app.wiring.storage import sample_corpus
 from chains.documents.audience import Audience
+from chains.errors import ConfigurationError, IngestionError
+from chains.question import QUERY_MAX_CHARACTERS
+from chains.regular_files import read_text
+from chains.safe_yaml import YamlError, read_values
+
+EXAMPLES, TEAMS, OWNER, LOGOS = "examples.yaml", "teams.yaml", "page.yaml", ("logo.svg", "logo.png")
+MOST_EXAMPLES = 12
+
+_Question = Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)]
+_Words = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+@with_config({"extra": "forbid"})
+class Example(TypedDict):
+    """A question that the page offers, and the document that answers it, by its id."""
+
+    question: _Question
+    document: NotRequired[str]
+
+
+@with_config({"extra": "forbid"})
+class Team(TypedDict):
+    """A team and its contact: an e-mail address, a telephone number, a channel."""
+
+    name: _Words
+    contact: NotRequired[_Words]
+
+
+@with_config({"extra": "forbid"})
+class Owner(TypedDict):
+    """What stands in the page's header and title, and above its first question."""
+
+    name: NotRequired[Annotated[str, Field(min_length=1, max_length=80)]]
+    greeting: NotRequired[Annotated[str, Field(max_length=200)]]
+
+
+Examples = Mapping[str, Sequence[str | Example]]
+"""The questions of each language."""
+
+# What each file holds, and how that is written.
+_FORMS: dict[str, tuple[TypeAdapter[Any], str]] = {
+    EXAMPLES: (
+        TypeAdapter(dict[str, Annotated[list[_Question | Example], Field(max_length=MOST_EXAMPLES)]]),
+        f"`en: [What is GST?]`, at most {MOST_EXAMPLES} questions in each language",
+    ),
+    TEAMS: (
+        TypeAdapter(dict[str, Team]),
+        "`regulatory: {name: Customs desk, contact: customs@example.com}`, and `other` for everything else",
+    ),
+    OWNER: (TypeAdapter(Owner), "`name: Ask the clinic`, `greeting: What do you want to know?`"),
+}
+
+
+def read_page_file(name: str, file: Path | None) -> Any:
+    """Return the content of a file, or of the sample's of that name; ConfigurationError if it is not of its form."""
+    file, (adapter, form) = file or sample_corpus() / name, _FORMS[name]
+    try:
+        return adapter.validate_python(read_values(read_text(file)))
+    except (IngestionError, YamlError, ValidationError) as error:
+        issue = error.errors()[0] if isinstance(error, ValidationError) else None
+        detail = " ".join(str(f"{issue['loc']}: {issue['msg']}" if issue else error).split())
+        msg = f"the page's file {str(file)!r} cannot be read ({detail}); {name} needs UTF-8 YAML like {form}"
+        raise ConfigurationError(msg) from error
+
+
+def offered(examples: Examples, language: str, present: Callable[[Collection[str]], Collection[str]]) -> list[str]:
+    """Return the questions in a language that can be answered: their documents are among the `present` ones."""
+    found = [Example(question=one) if isinstance(one, str) else one for one in examples.get(language, [])]
+    named = [one["document"] for one in found if "document" in one]
+    held = present(named) if named else ()
+    return [one["question"] for one in found if "document" not in one or one["document"] in held]
+
+
+def file_in(folder: Path | None, *names: str) -> Path | None:
+    files = (folder / name for name in names if folder is not None)
+    return next((file for file in files if file.is_file()), None)
+
 
 A_YEAR_S = 365 * 24 * 3600
 READ = ["GET", "HEAD"]
+router = APIRouter(include_in_schema=False)
 OPEN = Policy(access="open")
 
 
@@ -32,14 +116,14 @@ def page_router(services: Service) -> APIRouter:
     own_teams = file_in(settings.web.page, TEAMS)
     teams = read_page_file(TEAMS, own_teams)
     audience = anonymous.audience if anonymous else "public"
-    most_characters = settings.web.question_characters
-    owner = owner_of(settings.web.page)
+    named = file_in(settings.web.page, OWNER)
+    owner: Owner = read_page_file(OWNER, named) if named else Owner()
     logo = file_in(settings.web.page, *LOGOS) or assets.FOLDER / "icon.svg"
     icon = assets.asset(logo.read_bytes(), logo.suffix.lower())
-    router = APIRouter(include_in_schema=False)
+    pages = APIRouter(include_in_schema=False)
 
-    @router.api_route("/", methods=READ)
-    @router.api_route("/embed", methods=READ)
+    @pages.api_route("/", methods=READ)
+    @pages.api_route("/embed", methods=READ)
     @OPEN
     def page(request: Request) -> Response:
         embedded = request.scope["route"].path == "/embed"
@@ -53,8 +137,8 @@ def page_router(services: Service) -> APIRouter:
             greeting=owner.get("greeting", ""),
             theme=theme if theme in view.THEMES else "system",
             embedded=embedded,
-            question=next(filter(None, query.getlist("question")), "")[:most_characters],
-            most_characters=most_characters,
+            question=next(filter(None, query.getlist("question")), "")[: settings.web.question_characters],
+            most_characters=settings.web.question_characters,
             examples=offered(examples, language, lambda ids: () if is_remote else library.present(ids, seen)),
             teams=teams if are_ours else {},
         )
@@ -73,14 +157,14 @@ def page_router(services: Service) -> APIRouter:
         return response
 
     # No I/O from here on: the files are in memory.
-    @router.api_route("/widget.js", methods=READ)
-    @router.api_route("/icon", methods=READ)
+    @pages.api_route("/widget.js", methods=READ)
+    @pages.api_route("/icon", methods=READ)
     @OPEN
     async def file(request: Request) -> Response:
         is_icon = request.scope["route"].path == "/icon"
         return _file(request, icon if is_icon else view.widget(), lasting=False)
 
-    @router.api_route("/static/{path:path}", methods=READ)
+    @pages.api_route("/static/{path:path}", methods=READ)
     @OPEN
     async def static(request: Request, path: str) -> Response:
         asset, lasting = assets.find(path)
@@ -88,7 +172,7 @@ def page_router(services: Service) -> APIRouter:
             raise HTTPException(404)
         return _file(request, asset, lasting=lasting)
 
-    return router
+    return pages
 
 
 def language_of(request: Request) -> str:
@@ -115,8 +199,6 @@ def _file(request: Request, asset: assets.Asset, *, lasting: bool) -> Response:
         headers["Content-Encoding"] = "gzip"
     return Response(asset.gzipped if smaller else asset.content, headers=headers, media_type=asset.media_type)
 
-
-router = APIRouter(include_in_schema=False)
 
 # Ten times a default answer; parsing markdown is quadratic in the worst case.
 ANSWER_MAX_CHARACTERS = 20_000
@@ -182,3 +264,75 @@ def render(request: Request, body: RenderBody) -> Rendered:
     html, numbers = answer.render(body.answer, citations, questions=questions, language=language)
     closest = [document.passage(near.quote, near.marked, near.table_head) for near in body.closest]
     return Rendered(html=html, numbers=numbers, length=len(body.answer), parts=parts, closest=closest)
+
+
+OWN: Any = {"key": COOKIE, "httponly": True, "samesite": "strict"}  # No script and no other site has it.
+
+
+class SignInBody(BaseModel):
+    """A session's token, or a key."""
+
+    token: str
+
+
+class Me(BaseModel):
+    """The caller, and what the page needs to know about the service."""
+
+    auth_mode: Literal["none", "session", "api_key"]
+    credential: Literal["session", "key"] | None
+    signed_in: bool
+    user_id: str | None
+    email: str | None
+    scopes: list[Scope]
+    audience: Literal["public", "internal"]
+    feedback: bool
+    shares: bool
+    model: str | None
+    version: str
+
+
+@router.post("/sign-in", status_code=204)
+@Policy(access="own_page", questions=no_question, invalid={"": "a JSON object with a token"})
+async def sign_in(request: Request, body: SignInBody) -> Response:
+    """Store a valid token in a cookie that no script can read, until the browser is closed."""
+    authenticator = request.app.state.services.access.authenticator
+    if authenticator is None:
+        raise RequestRefusedError(400, "This service needs no sign-in")
+    await caller_with(authenticator, body.token.strip())
+    response = Response(status_code=204)
+    secure = request.url.scheme == "https"
+    response.set_cookie(value=body.token.strip(), secure=secure, **OWN)
+    return response
+
+
+@router.post("/sign-out", status_code=204)
+@Policy(access="own_page", questions=no_question)
+def sign_out() -> Response:
+    """Remove the cookie. The session itself is ended by the service that began it."""
+    response = Response(status_code=204)
+    response.delete_cookie(**OWN)
+    return response
+
+
+@router.get("/api/me")
+@Policy(access="optional")
+def me(request: Request, response: Response) -> Me:
+    """Return the caller; an expired cookie is removed."""
+    services, identity = request.app.state.services, getattr(request.state, "identity", None)
+    if identity is None and COOKIE in request.cookies and EMBED_HEADER not in request.headers:
+        response.delete_cookie(**OWN)
+    identity = identity or services.access.anonymous or Identity()
+    settings, authenticator = services.settings, services.access.authenticator
+    return Me(
+        auth_mode=settings.access.mode,
+        credential=authenticator.credential if authenticator else None,
+        signed_in=identity.user_id is not None,
+        user_id=identity.user_id,
+        email=identity.email,
+        scopes=sorted(identity.scopes),
+        audience=identity.audience,
+        feedback=identity.may(Scope.FEEDBACK),
+        shares=services.answer_log is not None,
+        model=None if settings.provider == "offline" else settings.llm.model,
+        version=request.app.version,
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from app.http.page_files import EXAMPLES, TEAMS, file_in, offered, read_page_file
+from app.http.routes.page import EXAMPLES, TEAMS, file_in, offered, read_page_file
 from app.settings import load_settings
 from app.settings.table import FIRST
 from app.wings.knowledge.testing import read_cases

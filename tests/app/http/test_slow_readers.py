@@ -11,8 +11,8 @@ import pytest
 from langchain_core.runnables import RunnableGenerator
 
 from app.http import middleware
-from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
+from app.http.uvicorn_compat import BoundedConnection
 from app.settings import load_settings
 from app.wiring import Parts, open_service
 from tests.access import ASKED, Client

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.http.page_files import EXAMPLES, TEAMS, offered, read_page_file
+from app.http.routes.page import EXAMPLES, TEAMS, offered, read_page_file
 from app.settings import load_settings
 from app.web import words
 from app.wiring import open_service, sample_corpus

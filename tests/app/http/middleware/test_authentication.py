@@ -9,7 +9,7 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from redis import Redis
 
-from app.http.middleware.authentication import COOKIE
+from app.http.middleware.security import COOKIE
 from app.http.policy import Policies
 from app.http.server import create_app
 from app.settings import load_settings

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.http.middleware.authentication import COOKIE, EMBED_HEADER
+from app.http.middleware.security import COOKIE, EMBED_HEADER
 from app.http.server import create_app
 from app.wiring import open_index, open_service
 from tests.access import ASKED, POSTED, bearer, key_entry, serving, settings_over, sources_shown

@@ -11,7 +11,7 @@ from langserve import RemoteRunnable
 
 import chains
 import prompts
-from app.http.compat import langserve
+from app.http import langserve_compat as langserve
 from chains.output import merge
 from tests.fakes import Reply
 from tests.served import ANSWER, QUESTION, answering, guide_services

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from structlog.testing import capture_logs
 from uvicorn import Config
 
-from app.http.compat.uvicorn import BoundedConnection, OneProcess, unmapped
+from app.http.uvicorn_compat import BoundedConnection, OneProcess, unmapped
 from tests.access import ASKED, POSTED, hanging_groq, serving, settings_over, talking
 from tests.served import served
 from tests.waiting import wait_until
