@@ -20,14 +20,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.adapters.sessions.identity import Scope as IdentityScope
 from app.http.errors import RequestRefusedError, error_response
 from app.http.middleware.limits import (
+    DISCARDED_TIMES,
     InFlight,
     Places,
     RateLimit,
+    bounded,
     caller_of,
+    in_time,
     parse_json,
-    read_body,
     replayed,
-    streamed_body,
 )
 from app.http.middleware.security import HEADERS, NO_FRAMES, POLICY, check_origin, identify
 from app.http.policy import SAFE_METHODS, Policy, policy_of
@@ -114,10 +115,11 @@ class Gate:
         """Return a channel with the body that has been read, and how many questions it asks."""
         headers, is_posted = Headers(scope=scope), scope["method"] == "POST"
         if is_posted and policy.streamed:
-            return await streamed_body(headers, receive, self.streamed_bytes), 0
+            return await bounded(headers, receive, self.streamed_bytes, DISCARDED_TIMES * self.streamed_bytes), 0
         if scope["method"] in SAFE_METHODS:
             return receive, 0
-        body = await read_body(headers, receive, policy.body_bytes)
+        async with in_time():
+            body = await Request(scope, await bounded(headers, receive, policy.body_bytes)).body()
         questions = policy.questions(parse_json(body) if body else None) if is_posted else 0
         return replayed(body, receive), questions
 

@@ -15,7 +15,7 @@ from limits.aio.strategies import FixedWindowRateLimiter
 from limits.errors import StorageError
 from limits.util import WindowStats
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from app.http.errors import RequestRefusedError
@@ -28,73 +28,47 @@ log = get_logger(__name__)
 # How long a client may take to send a body, or a piece of a streamed one.
 BODY_TIMEOUT_S = 10
 MAX_DEPTH = 32
-# A client that is still sending does not read a refusal: up to this size its bytes are read and dropped.
-DISCARD_BYTES = 256 * KILOBYTE
-DISCARDED_TIMES = 4
+# A client that is still sending does not read a refusal: up to this size its bytes are read and dropped, and those of a
+# streamed body up to so many times its limit.
+DISCARD_BYTES, DISCARDED_TIMES = 256 * KILOBYTE, 4
 _CLOSE = {"Connection": "close"}
 
 
-async def read_body(headers: Headers, receive: Receive, max_bytes: int) -> bytes:
-    """Return the body; RequestRefusedError if it is too large or too slow, ClientDisconnect if the client left."""
-    if _declared_length(headers) > DISCARD_BYTES:
-        raise _too_large(max_bytes)
-    body, size, more = bytearray(), 0, True
-    async with _in_time():
-        while more and size <= DISCARD_BYTES:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            piece, more = message.get("body", b""), message.get("more_body", False)
-            size += len(piece)
-            body += piece if size <= max_bytes else b""
-    if size > max_bytes:
-        raise _too_large(max_bytes)
-    return bytes(body)
-
-
-async def streamed_body(headers: Headers, receive: Receive, max_bytes: int) -> Receive:
+async def bounded(headers: Headers, receive: Receive, max_bytes: int, discard_bytes: int = DISCARD_BYTES) -> Receive:
     """Return a channel that raises RequestRefusedError when the body is, or is said to be, too large, or stops."""
-    if _declared_length(headers) > max_bytes:
-        await _refuse_streamed(receive, max_bytes)
-    size, more = 0, True
+    length, size, more = headers.get("content-length", ""), 0, True
+    declared = int(length) if length.isascii() and length.isdigit() else 0
 
-    async def counted() -> Message:
+    async def read() -> Message:
         nonlocal size, more
-        async with _in_time() if more else nullcontext():
-            message = await receive()
+        message = await receive()
         size, more = size + len(message.get("body", b"")), message.get("more_body", False)
-        if size > max_bytes:
-            await _refuse_streamed(receive, max_bytes, more=more)
         return message
 
-    return counted
+    async def refuse() -> NoReturn:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BODY_TIMEOUT_S):
+                while more and size <= discard_bytes and declared <= discard_bytes:
+                    await read()
+        limit = f"{max_bytes // KILOBYTE} kB" if max_bytes < MEGABYTE else f"{max_bytes // MEGABYTE} MB"
+        raise RequestRefusedError(413, f"The request is larger than {limit}; shorten it", _CLOSE)
 
+    async def counted() -> Message:
+        async with in_time() if more else nullcontext():
+            message = await read()
+        return await refuse() if size > max_bytes else message
 
-async def _refuse_streamed(receive: Receive, max_bytes: int, *, more: bool = True) -> NoReturn:
-    """Read and drop what the client still sends, up to four times the limit, then refuse the body."""
-    left = DISCARDED_TIMES * max_bytes
-    with suppress(TimeoutError):
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            while more and left > 0:
-                message = await receive()
-                left, more = left - len(message.get("body", b"")), message.get("more_body", False)
-    raise _too_large(max_bytes)
+    return await refuse() if declared > max_bytes else counted
 
 
 @asynccontextmanager
-async def _in_time() -> AsyncIterator[None]:
+async def in_time() -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
             yield
     except TimeoutError:
         msg = f"The body did not arrive within {BODY_TIMEOUT_S:g} seconds"
         raise RequestRefusedError(408, msg, _CLOSE) from None
-
-
-def _too_large(max_bytes: int) -> RequestRefusedError:
-    size = f"{max_bytes // KILOBYTE} kB" if max_bytes < MEGABYTE else f"{max_bytes // MEGABYTE} MB"
-    msg = f"The request is larger than {size}; shorten it"
-    return RequestRefusedError(413, msg, _CLOSE)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
@@ -105,11 +79,6 @@ def replayed(body: bytes, receive: Receive) -> Receive:
         return first.pop() if first else await receive()
 
     return replay
-
-
-def _declared_length(headers: Headers) -> int:
-    length = headers.get("content-length", "")
-    return int(length) if length.isascii() and length.isdigit() else 0
 
 
 def parse_json(body: bytes) -> Any:
@@ -245,21 +214,17 @@ class RateLimit:
         """Count a caller's questions; return whether they are allowed, and what is left until when."""
         if self.clock.now() >= self.retry_storage_at:
             try:
-                return await _hit(self.shared, self.rate, caller, count)
+                return await self._hit(self.shared, caller, count)
             except StorageError as error:
                 self.retry_storage_at = self.clock.now() + RETRY_STORAGE_S
                 log.warning("rate_storage_failed", error=type(error.storage_error).__name__)
-        return await _hit(self.local, self.rate, caller, count)
+        return await self._hit(self.local, caller, count)
 
-
-async def _hit(
-    limiter: FixedWindowRateLimiter, rate: RateLimitItem, caller: str, count: int
-) -> tuple[bool, WindowStats]:
-    # A hit counts even if it exceeds the rate, so a cost above one is tested first.
-    allowed = (count == 1 or await limiter.test(rate, caller, cost=count)) and await limiter.hit(
-        rate, caller, cost=count
-    )
-    return allowed, await limiter.get_window_stats(rate, caller)
+    async def _hit(self, limiter: FixedWindowRateLimiter, caller: str, count: int) -> tuple[bool, WindowStats]:
+        # A hit counts even if it exceeds the rate, so a cost above one is tested first.
+        fits = count == 1 or await limiter.test(self.rate, caller, cost=count)
+        allowed = fits and await limiter.hit(self.rate, caller, cost=count)
+        return allowed, await limiter.get_window_stats(self.rate, caller)
 
 
 def caller_of(request: Request) -> str:
@@ -267,12 +232,10 @@ def caller_of(request: Request) -> str:
     identity = getattr(request.state, "identity", None)
     if identity is not None and identity.user_id is not None:
         return f"user:{identity.user_id}"
-    host = request.client.host if request.client else ""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return f"address:{host}"
-    if isinstance(address, IPv6Address):
+    host: Any = request.client.host if request.client else ""
+    with suppress(ValueError):
+        host = ip_address(host)
+    if isinstance(host, IPv6Address):
         # A proxy may have sent `::ffff:192.0.2.7` for an IPv4 client; all of them share one /64.
-        return f"address:{address.ipv4_mapped or ip_network((int(address), 64), strict=False)}"
-    return f"address:{address}"
+        host = host.ipv4_mapped or ip_network((int(host), 64), strict=False)
+    return f"address:{host}"

@@ -1,4 +1,4 @@
-"""Identify the caller of each request as its route asks, refuse foreign web pages, and tell browsers what they may do."""
+"""Identify the caller as the route asks, refuse foreign web pages, and tell browsers what they may do."""
 
 import re
 from base64 import b64encode
