@@ -16,8 +16,7 @@ from cogapp import Cog
 
 from app.cli import COMMANDS
 from app.http.routes.answers import QueryAnswer, camel_model
-from app.settings.reading import GONE
-from app.settings.settings import groups
+from app.settings.settings import GONE, groups
 from benchmarks.figures import read_figures
 from benchmarks.first_answer import without_times
 from chains.state import ClosestPassage

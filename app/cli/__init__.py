@@ -20,7 +20,7 @@ FAILED, BAD_USAGE = 1, 2
 # Where each command is, and the line that `waypoint --help` shows of it.
 COMMANDS = {
     "ask": ("cli.ask:ask", "Answer one question."),
-    "chat": ("cli.chat:chat", "Answer questions in a conversation."),
+    "chat": ("cli.ask:chat", "Answer questions in a conversation."),
     "copy": ("cli.copy:copy", "Copy the index to another store, without embedding again."),
     "doctor": ("cli.doctor:doctor", "Check settings, models, store, Redis, RabbitMQ and tracing."),
     "eval": ("cli.evaluate:evaluate", "Run a question set, and print the metrics."),

@@ -1,14 +1,25 @@
-"""`waypoint ask`: one answer."""
+"""`waypoint ask`: one answer; `waypoint chat`: a conversation on a terminal or from a pipe."""
 
 import gc
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.cli.ingest import read_settings, service_to_ask
-from app.cli.rendering import answer_text, as_json, complain, show, show_stream
-from chains.question import check_question, question_with
+from app.cli.rendering import answer_facts, answer_text, answer_words, as_json, complain, show, show_stream
+from app.edge import cited_name, conversation_markdown, matched, one_line_verdict
+from app.observability.logs import escaped
+from chains.errors import WaypointError
+from chains.question import QUESTION_MAX_CHARACTERS, check_question, question_with
+from chains.state import Answer
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import Runnable
+    from prompt_toolkit import PromptSession
 
 
 def ask(
@@ -49,3 +60,150 @@ def ask(
         certificate = hooks.wing("knowledge.certificate:certificate")(answer, service.index)
         write_atomically(proof, as_json(certificate) + "\n")
         complain(f"The proof is in {proof}. Check it: waypoint verify {proof} --documents FOLDER")
+
+
+PROMPT = "> "
+WELCOME = "Ask a question, or /help for the commands. exit or Ctrl-D ends."
+STOPPED = "\n(stopped)\n"
+NOTHING_YET = "Nothing has been answered yet."
+LEAVING = {"exit", "quit"}
+COMMANDS = {
+    "/why": "/why: show the citations, sources, confidence and model of the last answer",
+    "/sources": "/sources [N]: show the quotes behind citation N, or the whole answer",
+    "/new": "/new: start a new conversation",
+    "/save": "/save FILE.md: save the conversation to a file",
+    "/help": "/help: show this list",
+    "/quit": "/quit: quit (or exit, or Ctrl-D); Ctrl-C stops an answer",
+}
+
+
+class Conversation:
+    """Asks the chain, remembers the conversation, and runs commands that begin with a slash."""
+
+    def __init__(self, chain: "Runnable[Any, Any]", *, most_characters: int = QUESTION_MAX_CHARACTERS) -> None:
+        self._chain = chain
+        self._most_characters = most_characters
+        self.answers: list[Answer] = []
+        self.ended = False
+
+    def handle(self, line: str) -> None:
+        """Run a command, or ask a question and show its answer; errors are shown, and the conversation goes on."""
+        text = line.strip()
+        if not text:
+            return
+        try:
+            if text.casefold() in LEAVING:
+                self.ended = True
+            elif text.startswith("/"):
+                try:
+                    name, *words = shlex.split(text)
+                except ValueError:  # An unclosed quotation mark.
+                    name, *words = text.split()
+                self._run(name, words)
+            else:
+                self._ask(check_question(text, self._most_characters))
+        except (WaypointError, OSError) as error:
+            complain(f"waypoint: {error}")
+
+    def _run(self, name: str, words: list[str]) -> None:
+        match name:
+            case "/help":
+                show("\n".join([*COMMANDS.values(), "Alt-Enter starts a new line."]))
+            case "/quit":
+                self.ended = True
+            case "/new":
+                self.answers.clear()
+                show("New conversation.")
+            case "/save" if len(words) == 1:
+                Path(words[0]).expanduser().write_text(conversation_markdown(self.answers), encoding="utf-8")
+                show(f"Saved to {words[0]}.")
+            case "/save":
+                complain("Give one file name, like /save answers.md.")
+            case "/why" | "/sources" if not self.answers:
+                complain(NOTHING_YET)
+            case "/why":
+                show_stream(answer_facts(self.answers[-1]))
+            case "/sources":
+                self._sources(words)
+            case _:
+                complain(f"Unknown command {name!r}; /help lists the commands.")
+
+    def _ask(self, question: str) -> None:
+        """Stream the answer; Ctrl-C stops it, and it is then not part of the conversation."""
+        history = [
+            {"role": role, "content": text}
+            for answer in self.answers
+            for role, text in (("user", answer["question"]), ("assistant", answer["answer"]))
+        ]
+        parts: list[Mapping[str, Any]] = []
+        stream = self._chain.stream({"question": question, "history": history})
+        try:
+            show_stream(answer_words(stream, parts))
+        except KeyboardInterrupt:
+            show(STOPPED)
+            return
+        finally:
+            stream.close()  # type: ignore[attr-defined]
+        from chains.output import merge
+
+        self.answers.append(merge(parts))
+        if line := one_line_verdict(self.answers[-1]):
+            show(f"{line} · /why for more\n")
+
+    def _sources(self, words: list[str]) -> None:
+        sources: dict[str, None] = {}
+        for citation in matched(self.answers[-1]["citations"]):
+            if not words or str(citation["number"]) == words[0].strip("[]"):
+                number = f"[{citation['number']}] " if citation["number"] else ""
+                lines = [f"{number}{escaped(cited_name(citation))}", f"  {citation['quote']}", *citation["source_urls"]]
+                sources["\n".join(lines)] = None
+        if not sources:
+            complain(f"The last answer has no source {' '.join(words)}".rstrip() + ".")
+        for text in sources:
+            show(text)
+
+
+def chat() -> None:
+    """Answer questions in a conversation; each may refer to earlier ones."""
+    services = service_to_ask(logs_answers=True)
+    conversation = Conversation(services.chain, most_characters=services.settings.web.question_characters)
+    if not sys.stdin.isatty():
+        talk(conversation, (line for line in sys.stdin))
+        return
+    show(WELCOME)
+    session = prompt_session(list(COMMANDS))
+    talk(conversation, typed(lambda: session.prompt(PROMPT)))
+
+
+def talk(conversation: Conversation, lines: Iterable[str]) -> None:
+    for line in lines:
+        conversation.handle(line)
+        if conversation.ended:
+            return
+
+
+def typed(read: Callable[[], str]) -> Iterator[str]:
+    """Yield typed lines until Ctrl-D; Ctrl-C discards the current line."""
+    while True:
+        try:
+            yield read()
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+
+
+def prompt_session(commands: list[str]) -> "PromptSession[str]":
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    keys = KeyBindings()
+
+    @keys.add("escape", "enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return PromptSession(
+        completer=WordCompleter(commands, sentence=True), key_bindings=keys, complete_while_typing=False
+    )

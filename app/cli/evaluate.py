@@ -138,12 +138,12 @@ def _measured(
     certify: bool | None,
 ) -> list["Metric"]:
     """Ask, measure and print, then fit, certify and report; WaypointError if settings exclude it, or all fail."""
-    from app.wiring.observability import experiments_of
     from evals.metrics import SAMPLES
     from evals.metrics import evaluate as measure
     from evals.output import counts_text, table_text, write_page
 
     settings = read_settings().replace(**(FITTING if fit else MEASURING))
+    own = settings.langsmith
     if certify:
         _refuse("--certify rates by the confidence in force", {"fit": fit})
     is_calibrated = settings.confidence.enabled and settings.confidence.strategy == "calibrated"
@@ -153,10 +153,18 @@ def _measured(
             certify and settings.retrieval.url
         ),
         "--judge needs a language model: set LLM_API_KEY": judge and settings.provider == "offline",
+        "--langsmith needs LangSmith: set LANGSMITH_API_KEY": langsmith and own.api_key is None,
+        "--langsmith sends questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids": (
+            langsmith and (own.hide_inputs or own.hide_outputs)
+        ),
     }
     for reason in (reason for reason, holds in reasons.items() if holds):
         raise ConfigurationError(reason)
-    experiments = experiments_of(settings) if langsmith else None
+    experiments = None
+    if langsmith and own.api_key is not None:
+        from app.adapters.tracing.experiments import Experiments
+
+        experiments = Experiments(api_url=own.endpoint, api_key=own.api_key)
     services = service_to_ask(settings)
     if certify is False and services.answerer.certification:
         services.answerer.certification.forget()

@@ -7,6 +7,7 @@ import typer
 
 from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import show
+from chains.errors import ConfigurationError
 from chains.logs import get_logger, masked
 
 if TYPE_CHECKING:
@@ -25,10 +26,15 @@ def serve(
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
     from app.wiring.observability import check_outbox
-    from app.wiring.service import require_authentication
+    from app.wiring.service import is_loopback
 
     settings = read_settings()
-    require_authentication(settings, host)
+    if not settings.open_to_others and not is_loopback(host):
+        msg = (
+            f"--host {host} is open to others without authentication; set AUTH_MODE to session or api_key, or "
+            "ALLOW_ANONYMOUS=true if everybody may ask"
+        )
+        raise ConfigurationError(msg)
     check_workers(settings, workers)
     configure_logs(settings.logs.level, settings.logs.format)
     service = service_to_ask(settings, serving=True)

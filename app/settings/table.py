@@ -1,13 +1,11 @@
 """Print the settings: as a Markdown table, or with `env` as the text of `.env.example`."""
 
 import sys
-from collections.abc import Iterable
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from app.settings.reading import GONE
-from app.settings.settings import fields
+from app.settings.settings import GONE, fields
 
 HEAD = """# Every setting with its default. Copy this file to `.env` and change what you need; nothing has to be set.
 # Booleans take 1/0, true/false, yes/no, on/off. `python -m app.settings.table env` writes this file.
@@ -19,12 +17,11 @@ FIRST = (
 )
 
 
-def settings_table(names: Iterable[str] | None = None) -> str:
-    """Return a Markdown table of the settings (default: all): name, default, meaning."""
-    chosen = ((name, fields()[name]) for name in (fields() if names is None else names))
+def settings_table() -> str:
+    """Return a Markdown table of the settings: name, default, meaning."""
     rows = [
         f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(field)) else ''} | {meaning(field)} |"
-        for name, field in chosen
+        for name, field in fields().items()
     ]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
 
@@ -40,8 +37,8 @@ def gone_table() -> str:
 
 def example_file() -> str:
     """Return the text of `.env.example`: the meaning of each setting, then its name and default."""
-    every = fields().items()
-    return HEAD + "".join(f"\n# {meaning(field)}\n{name.upper()}={default_of(field)}\n" for name, field in every)
+    lines = (f"\n# {meaning(field)}\n{name.upper()}={default_of(field)}\n" for name, field in fields().items())
+    return HEAD + "".join(lines)
 
 
 def starter_file() -> str:

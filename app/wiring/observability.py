@@ -2,11 +2,11 @@
 
 import asyncio
 import atexit
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread  # Its threads are not those that questions wait for.
 from langchain_core.embeddings import Embeddings
@@ -21,14 +21,12 @@ from app.settings import Settings
 from app.wiring.llm import providers_of
 from chains.around import Observer
 from chains.caching.typed_cache import EVENTS, LEVELS, CacheStats
-from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError
+from chains.errors import LLMCircuitError, LLMRateLimitError, VectorStoreError
 from chains.generation.resilient import Provider
 from chains.logs import get_logger
 from chains.side_steps import counts
 
 if TYPE_CHECKING:
-    from app.adapters.embeddings.http_embeddings import HttpEmbeddings
-    from app.adapters.tracing.experiments import Experiments
     from app.observability.metrics import Labels, Metrics
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
@@ -91,21 +89,6 @@ def tracing_of(settings: Settings) -> Tracing:
     if tracing.exports:
         atexit.register(tracing.close)
     return tracing
-
-
-def experiments_of(settings: Settings) -> "Experiments":
-    """Return the LangSmith client that stores a question set as a dataset and a run as an experiment.
-
-    Raise ConfigurationError if LANGSMITH_API_KEY is not set, or the settings hide inputs or outputs.
-    """
-    from app.adapters.tracing.experiments import Experiments
-
-    if settings.langsmith.api_key is None:
-        raise ConfigurationError("an experiment needs LangSmith: set LANGSMITH_API_KEY")
-    if settings.langsmith.hide_inputs or settings.langsmith.hide_outputs:
-        msg = "an experiment sends questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids"
-        raise ConfigurationError(msg)
-    return Experiments(api_url=settings.langsmith.endpoint, api_key=settings.langsmith.api_key)
 
 
 def check_outbox(outbox: Outbox) -> None:
@@ -206,17 +189,6 @@ def provider_check(provider: Provider, *, model: str | None = None) -> Check:
         return provider.breaker.state
 
     return Check(name if model is None else f"{name}:{model}", ask)
-
-
-def service_checks(
-    settings: Settings, embedder: Embeddings, providers: Sequence[tuple[str, Provider]], outbox: Outbox | None
-) -> list[Check]:
-    """Check the embedding service, the language models, Redis and RabbitMQ, as far as they are used."""
-    by_service = settings.embedding.provider == "openai-compatible"
-    embeddings = [service_check("embeddings", cast("HttpEmbeddings", embedder).check)] if by_service else []
-    usual = settings.llm.model
-    models = [provider_check(provider, model=None if name == usual else name) for name, provider in providers]
-    return embeddings + models + backend_checks(settings, outbox)
 
 
 def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:

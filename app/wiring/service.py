@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langsmith import tracing_context
@@ -22,7 +22,16 @@ from app.settings import Settings, load_settings, unused_variables
 from app.wiring.chain import Answerer, open_answerer, redact_of, safe_text
 from app.wiring.index import Index, Parts, open_index
 from app.wiring.llm import close, offline_model, providers_of
-from app.wiring.observability import Check, Tracing, index_check, metrics_of, service_check, service_checks, tracing_of
+from app.wiring.observability import (
+    Check,
+    Tracing,
+    backend_checks,
+    index_check,
+    metrics_of,
+    provider_check,
+    service_check,
+    tracing_of,
+)
 from app.wiring.storage import ledger_of, settings_to_ask
 from chains.around import Around, ConversationStore, Disclosure, ObservedRunnable, Observer, WithConversations
 from chains.cited_answer import CitedAnswer
@@ -41,6 +50,7 @@ if TYPE_CHECKING:
     from limits.aio.storage import Storage
     from redis.asyncio import ConnectionPool
 
+    from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.observability.metrics import Metrics
 
 # With threshold 0 any non-empty index answers it.
@@ -206,11 +216,15 @@ class Service:
         """Return the readiness checks of everything that the settings and the models built so far depend on."""
         index, answerer, settings = self.index, self.answerer, self.settings
         if answerer.remote is not None:
-            source = service_check("retrieval", answerer.remote.check)
+            checks = [service_check("retrieval", answerer.remote.check)]
         else:
-            source = index_check(index.parts.embeddings or index.embedder, index.current)
-        models = {settings.llm.model: answerer.model()} | answerer.models
-        return [source, *service_checks(settings, index.embedder, providers_of(models), index.outbox)]
+            checks = [index_check(index.parts.embeddings or index.embedder, index.current)]
+        if settings.embedding.provider == "openai-compatible":
+            checks.append(service_check("embeddings", cast("HttpEmbeddings", index.embedder).check))
+        usual = settings.llm.model
+        for name, provider in providers_of({usual: answerer.model()} | answerer.models):
+            checks.append(provider_check(provider, model=None if name == usual else name))
+        return checks + backend_checks(settings, index.outbox)
 
     def warm_up(self) -> None:
         """Answer a question without the language model, untraced, so that everything is loaded for the first real one.
@@ -291,19 +305,6 @@ def open_service(
         observers.append(answer_log)
     observers += (make(service) for make in hooks.each("observers"))
     return service
-
-
-def require_authentication(settings: Settings, host: str) -> None:
-    """Reject an address that other machines can reach without authentication.
-
-    Raise ConfigurationError if AUTH_MODE=none, and `host` is not loopback.
-    """
-    if not settings.open_to_others and not is_loopback(host):
-        msg = (
-            f"--host {host} is open to others without authentication; set AUTH_MODE to session or api_key, or "
-            "ALLOW_ANONYMOUS=true if everybody may ask"
-        )
-        raise ConfigurationError(msg)
 
 
 def is_loopback(host: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 import app
 from app.settings import SettingsError, fields, load_settings, unused_variables, unused_warning
-from app.settings.reading import GONE
+from app.settings.settings import GONE
 from app.settings.table import example_file, settings_table
 from tests.cases import cases
 

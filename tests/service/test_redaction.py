@@ -12,7 +12,7 @@ import httpx
 import pytest
 from pytest_httpserver import HTTPServer
 
-from app.cli.chat import Conversation, talk
+from app.cli.ask import Conversation, talk
 from app.http.server import create_app
 from app.observability.logs import configure_logs, reset_logs
 from app.settings import load_settings

@@ -12,7 +12,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from app.cli.chat import Conversation, prompt_session, talk, typed
+from app.cli.ask import Conversation, prompt_session, talk, typed
 from app.wiring import Service
 from tests.chains.gst import ANSWER, gst_chain
 from tests.chains.reformulation.test_reformulate import Listening

@@ -1,7 +1,7 @@
 import pytest
 
 from app.settings import load_settings
-from app.settings.reading import SettingsError
+from app.settings.settings import SettingsError
 from app.wiring import Service, open_service
 from chains.state import Question
 from tests.corpora import write_documents
