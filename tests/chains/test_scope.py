@@ -228,11 +228,6 @@ def test_a_mistake_in_a_scope_file_names_its_line(tmp_path, text, line, told):
     assert "SCOPE" in str(caught.value) or "scope.yaml" in str(caught.value)
 
 
-def test_a_scope_file_that_is_not_there_is_a_clear_error(tmp_path):
-    with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
-        load_scope(tmp_path / "none.yaml")
-
-
 @pytest.mark.parametrize("place", ["/dev/zero", "pipe"])
 def test_a_scope_file_that_is_no_regular_file_is_refused_without_waiting(tmp_path, place):
     os.mkfifo(tmp_path / "pipe")

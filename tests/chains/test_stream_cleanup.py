@@ -103,18 +103,6 @@ async def test_a_reader_or_a_call_that_is_cancelled_stops_the_generation(endless
     assert await script.all_gone()
 
 
-async def test_a_stream_that_is_left_in_a_thread_stops_the_generation(endless):
-    script, chain = endless
-
-    def read() -> None:
-        stream = chain.stream(QUESTION)
-        next(part for part in stream if "answer" in part)
-        stream.close()
-
-    await asyncio.to_thread(read)
-    assert await script.all_gone()
-
-
 class Writing(GenericFakeChatModel):
     """A model of another house that writes for ever; it knows whether its stream is open."""
 

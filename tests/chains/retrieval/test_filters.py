@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel
 
-from chains import as_search_tool, build_chain
+from chains import as_search_tool
 from chains.errors import ConfigurationError, QuestionError
 from chains.retrieval import Filters, filters_of, retrieve
 from chains.retrieval.filters import FieldIndex, conditions_of
@@ -30,11 +29,6 @@ def test_a_chunk_that_does_not_say_whom_it_is_for_is_not_public():
 def test_what_cannot_be_filtered_by_is_refused_by_name(values):
     with pytest.raises(ConfigurationError, match=next(iter(values))):
         filters_of({"configurable": values})
-
-
-def test_each_filter_is_one_condition():
-    filters = filters_of({"configurable": {"audience": "public", "category": "carrier", "jurisdiction": "SG"}})
-    assert filters.where() == {"audience": "public", "category": "carrier", "jurisdiction": "SG"}
 
 
 SHELF = [
@@ -120,9 +114,3 @@ def test_search_tool_gives_documents_and_takes_filters() -> None:
     message = tool.invoke(call)
     assert message.content == "air rate is 9 %."
     assert [document.metadata["title"] for document in message.artifact] == ["air"]
-
-
-def test_filters_reach_the_chain() -> None:
-    chain = build_chain(retriever=shelf, model=FakeListChatModel(responses=["It is 9 % [air]."]))
-    answer = chain.invoke({"question": "rate?", "filters": {"jurisdiction": "MY"}})
-    assert [passage["metadata"]["title"] for passage in answer["documents"]] == ["air"]

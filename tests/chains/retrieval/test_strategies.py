@@ -12,7 +12,6 @@ from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 
-from chains import build_chain
 from chains.callbacks import Deadline
 from chains.errors import ConfigurationError, DeadlineError
 from chains.retrieval import (
@@ -21,7 +20,6 @@ from chains.retrieval import (
     MmrRetriever,
     RerankingRetriever,
     SimilarityRetriever,
-    retrieve,
 )
 from chains.retrieval.fusion import cosines
 from chains.retrieval.retriever import ChunkRetriever
@@ -59,11 +57,6 @@ def names(documents):
     return {document.metadata["doc_id"] for document in documents}
 
 
-def test_the_public_never_gets_an_internal_chunk(retriever):
-    assert names(retriever.invoke(QUESTION)) >= INTERNAL
-    assert names(retriever.invoke(QUESTION, EVERYONE)) == set(TEXTS) - INTERNAL
-
-
 async def test_the_public_never_gets_one_by_any_way_to_call(retriever):
     public = set(TEXTS) - INTERNAL
 
@@ -76,14 +69,6 @@ async def test_the_public_never_gets_one_by_any_way_to_call(retriever):
 
 def test_the_limit_counts_what_may_be_seen(retriever):
     assert names(retriever.invoke("margin discount rate of the desk", EVERYONE, top_k=4)) == set(TEXTS) - INTERNAL
-
-
-def test_neither_documents_nor_related_documents_of_a_public_answer_are_internal(retriever):
-    chain = build_chain(retriever=retriever, model=FakeListChatModel(responses=["Nine percent [gst > S]."]))
-    answer = chain.invoke({"question": QUESTION}, EVERYONE)
-
-    assert {passage["metadata"]["doc_id"] for passage in answer["documents"]} == set(TEXTS) - INTERNAL
-    assert {related["doc_id"] for related in answer["related_docs"]} == set(TEXTS) - INTERNAL
 
 
 @pytest.mark.parametrize(
@@ -148,13 +133,6 @@ def test_limits_and_the_audience_hold_for_any_question(desk, question, top_k, th
     assert not names(found) & INTERNAL
     assert all(threshold <= document.metadata["score"] <= 1 for document in found)
     assert len({document.id for document in found}) == len(found)
-
-
-def test_the_verb_passes_the_questions_own_limits_on(retriever):
-    verb = retrieve(retriever)
-
-    assert len(verb.invoke({"question": QUESTION, "top_k": 2})) == 2
-    assert verb.invoke({"question": QUESTION, "threshold": 1.0}) == []
 
 
 def test_names_that_langchain_uses_elsewhere_are_refused_with_those_there_are(retriever, desk):
