@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import lru_cache, partial
-from typing import Any, Literal, get_args
-
-from langchain_core.runnables import RunnableConfig, ensure_config
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from chains.errors import ConfigurationError
 from chains.text.letters import folded, skeleton, visible
 from chains.text.words import word_list
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
 
 Audience = Literal["public", "internal"]
 
@@ -84,18 +85,19 @@ FILTERS = ("audience", "category", "jurisdiction")
 _RUNTIME = "__pregel_runtime"
 
 
-def configurable_of(config: RunnableConfig | None) -> Mapping[str, Any]:
+def configurable_of(config: "RunnableConfig | None") -> Mapping[str, Any]:
     """Return the config's `configurable` with the filters of the context that an agent or a graph was run with.
 
     Raises ConfigurationError for a context without fields, or with another filter than `configurable`.
     """
+    from langchain_core.runnables import ensure_config  # noqa: PLC0415 - What reads documents asks for no config.
+
     configurable = ensure_config(config).get("configurable") or {}
     context = getattr(configurable.get(_RUNTIME), "context", None)
     if context is None:
         return configurable
     if isinstance(context, str | bytes | int | float | list | tuple | set):
-        msg = f"the context {context!r} has no fields; pass a mapping such as {{'audience': 'public'}}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"the context {context!r} has no fields; pass a mapping like {{'audience': 'public'}}")
     read = context.get if isinstance(context, Mapping) else partial(getattr, context)
     given = {name: value for name in FILTERS if (value := read(name, None)) is not None}
     for name, value in given.items():
@@ -104,7 +106,7 @@ def configurable_of(config: RunnableConfig | None) -> Mapping[str, Any]:
     return {**configurable, **given}
 
 
-def audience_in(config: RunnableConfig | None) -> Audience:
+def audience_in(config: "RunnableConfig | None") -> Audience:
     """Return the `audience` in the config's `configurable`, or a graph's context: which documents the call may see.
 
     The default is the caller's (`caller_audience`). LangServe's clients cannot set it: no `configurable` key is open

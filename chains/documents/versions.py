@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, reduce
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from chains.state import Passage
 from chains.text.letters import letters
 from chains.text.quantities import quantities
 from chains.text.tokens import tokens
 from chains.text.words import plain_words, stem, word_set
+
+if TYPE_CHECKING:
+    from chains.state import Passage
 
 SHORTEST_TITLE: Final = 8  # Letters; a shorter one may stand in a line by chance.
 SHORTEST_FILE: Final = 4
@@ -210,7 +212,7 @@ def with_labels(title: str, labels: Sequence[str]) -> str:
     return f"{title} ({', '.join(labels)})" if labels else title
 
 
-def in_force_first(passages: Sequence[Passage], question: str, today: int | None = None) -> list[Passage]:
+def in_force_first(passages: Sequence["Passage"], question: str, today: int | None = None) -> list["Passage"]:
     """Return the passages with titles that tell their documents apart; those of older versions stand last, and say so.
 
     What tells them apart is in the metadata of a passage where the whole index was looked at; else these passages tell.
@@ -219,14 +221,14 @@ def in_force_first(passages: Sequence[Passage], question: str, today: int | None
     """
     first = {_id(one): one["metadata"] for one in reversed(passages)}
     here = told_apart(list(first.values()), today)
-    result = []
+    result: list[Passage] = []
     for one in passages:
         metadata, title = dict(one["metadata"]), str(one["metadata"].get("title") or "")
         labels = metadata.pop(LABELS, here.get(_id(one), []))
         is_marked = bool(labels and STATE.fullmatch(labels[-1]))
         is_rewritten = not is_marked and bool(_id(one)) and any(_is_rewritten(one, other) for other in passages)
         named = with_labels(title, [*labels, *[OLDER] * is_rewritten])
-        result.append(Passage(**{**one, "metadata": metadata | ({"title": named} if title else {})}))
+        result.append({**one, "metadata": metadata | ({"title": named} if title else {})})
     return sorted(result, key=lambda one: is_left(str(one["metadata"].get("title")), question))
 
 
@@ -282,7 +284,7 @@ def _begins(numbers: tuple[int, ...], asked: tuple[int, ...]) -> bool:
     return numbers[: len(known)] == known
 
 
-def _id(passage: Passage) -> str:
+def _id(passage: "Passage") -> str:
     return str(passage["metadata"].get("doc_id") or "")
 
 
@@ -294,7 +296,7 @@ def _labels(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield f"version {metadata[VERSION]}"
 
 
-def _is_rewritten(one: Passage, other: Passage) -> bool:
+def _is_rewritten(one: "Passage", other: "Passage") -> bool:
     """Say whether another document of the same title, written later in the same folder, says the same otherwise."""
     mine, theirs = one["metadata"], other["metadata"]
     if any(mine.get(name) != theirs.get(name) for name in ("title", "section")) or _id(one) == _id(other):

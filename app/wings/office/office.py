@@ -8,7 +8,6 @@ from zipfile import ZipFile
 
 from bs4 import BeautifulSoup
 
-from app.ports import Trial
 from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.source import given, own_title
 from chains.ingestion.statements import plain_name, strictest
@@ -33,7 +32,6 @@ def open_archive(file: IO[bytes], *, besides: tuple[str, ...] = ()) -> zipfile.Z
 
 
 PROPERTIES = "docProps/core.xml"
-OWN_PROPERTIES = "docProps/custom.xml"
 
 
 def office_properties(archive: ZipFile) -> dict[str, str]:
@@ -42,7 +40,7 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
     The libraries of the formats are not asked: they put today's date where there is none.
     """
     stated = {str(entry.name): one_line(entry.get_text()) for entry in _entries(archive, PROPERTIES)}
-    own = (entry for entry in _entries(archive, OWN_PROPERTIES) if plain_name(entry.get("name")) == "audience")
+    own = (entry for entry in _entries(archive, "docProps/custom.xml") if plain_name(entry.get("name")) == "audience")
     audiences = [one_line(entry.get_text()) for entry in own]
     title, changed = own_title(stated.get("title", "")), stated.get("modified", "")[:10]
     return given(title=title, last_updated=changed, audience=strictest(audiences))
@@ -53,15 +51,13 @@ def _entries(archive: ZipFile, name: str) -> Iterator[Any]:
         yield from BeautifulSoup(archive.read(name), "lxml-xml").find_all(True)
 
 
-PACKAGES = ("mammoth", "openpyxl", "pptx")
+def trials(_settings: object) -> Iterator[Any]:
+    from app.ports import Trial  # noqa: PLC0415 - The process that reads documents does without, and LangChain with it.
 
-
-def trials(_settings: object) -> Iterator[Trial]:
     yield Trial("office files", _installed, "pip install 'waypoint-copilot[office]'", required=False)
 
 
 def _installed() -> str:
-    missing = [package for package in PACKAGES if find_spec(package) is None]
-    if missing:
+    if missing := [package for package in ("mammoth", "openpyxl", "pptx") if find_spec(package) is None]:
         raise ConfigurationError(f"Word, Excel and PowerPoint files are not read: {', '.join(missing)} not installed")
     return "Word, Excel and PowerPoint files are read"
