@@ -42,7 +42,11 @@ _COURTESY: Final = re.compile(
     re.I,
 )
 _VERB: Final = r"(?:is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have)"
-_SAYS: Final = re.compile(rf"\b(?:{_VERB}|am|be|i|we|you|need|want|tell|please|lost|\w+ed)\b|,", re.I)
+_SAYS: Final = re.compile(
+    rf"\b(?:{_VERB}|am|be|i|we|you|need|want|tell|please|lost|how|wh\w+)\b"
+    r"|(?<=[^\W_] )(?<!\bthe )(?<!\ban )(?<!\ba )\w+ed\b|,",
+    re.I,
+)  # "Concealed damage" says nothing.
 _SUBJECT: Final = r"(?:i|we|you|he|she|it|they|there|the|an?|my|our|your|this|that|these|those|any)"
 _ASKS_FOR: Final = (
     r"(?:(?:wh?at|wh?ich|who|whose)\b(?!\s+(?:about|else|for|from|in|not|of|to|with)\b)(?=\W+\w+\W+\w)"
@@ -67,7 +71,9 @@ _REQUEST: Final = re.compile(
 )
 _OPENING: Final = re.compile(_FILLER, re.I)
 _NEXT_QUESTION: Final = re.compile(
-    rf"[,;]?\s+(?:and|plus|also)\s+(?:(?:also|finally|please|then),?\s+)?(?={_ASKS})|[,;]\s+(?={_ASKS_FOR})", re.I
+    rf"[,;]?\s+(?:and|plus|also)\s+(?:(?:also|finally|please|then),?\s+)?(?={_ASKS})|[,;]\s+(?={_ASKS_FOR})"
+    rf"|\s+and\s+(?P<bare>)(?={_VERB} (?!(?:also|be|not|only|still|then|to)\b)\w+ \w)",  # "wifi code and is it free"
+    re.I,
 )
 _QUESTION_END: Final = re.compile(r"(?<=\?)[\"\u201d\u2019')]*\s+")
 _URGENT: Final = word_set(
@@ -199,7 +205,8 @@ def _clauses(sentence: str) -> Iterator[str]:
     start = 0
     for join in _NEXT_QUESTION.finditer(sentence):
         said, rest = sentence[start : join.start()], sentence[join.end() :]
-        if (_ASKED.search(said) or _is_named(said, join)) and len(_WORD.findall(rest)) > _TAG:
+        is_asked = (join["bare"] is None and _ASKED.search(said)) or _is_named(said, join)
+        if is_asked and len(_WORD.findall(rest)) > _TAG:
             yield said + "?" * sentence.endswith("?")
             start = join.end()
     yield sentence[start:]

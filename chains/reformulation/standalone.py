@@ -19,6 +19,7 @@ from chains.history import Turn
 from chains.ports import WordSimilarity
 from chains.reformulation.terms import PREPOSITIONS, Shape, Term, is_small_talk, terms, without_small_talk
 from chains.state import Passage
+from chains.text.quantities import UNITS
 from chains.text.words import one_error_away, plain_words, stem, word_set
 
 PRONOUNS: Final = word_set(
@@ -110,7 +111,10 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     if whole:
         scores = (_score(one) for one in alone if one["content"] == together["content"])
         is_further = _score(alone[0]) - next(scores, 0.0) >= MARGIN
-        return not missing and len(own) > 1 and (is_further or _lacks_rest(leaned, own, together))
+        is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
+        return not missing and (
+            (is_further and len(own) > 1) or ((is_same or len(own) > 1) and _lacks_rest(leaned, own, together))
+        )
     difference = _missing(own, together) - missing
     return difference > 0 or (not difference and _lacks_rest(leaned, own, together))
 
@@ -171,9 +175,15 @@ def leaning(question: str) -> Leaning | None:
     if CORRECTION.match(question):
         return "fragment"
     asks = not ASKING.isdisjoint(plain_words(ABOUT.sub("", question, count=1)))
-    if not asks and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
+    if not asks and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS or _is_bare(question)):
         return "fragment"
     return "whole" if _has_gap(question, named) else None
+
+
+def _is_bare(question: str) -> bool:
+    """Return whether a question names nothing but a figure: "140 cm long?"."""
+    named = [term for term in terms(question) if not term.light and term.text.lower() not in MEASURES]
+    return bool(named) and all(term.shape == "number" or term.text.lower() in UNITS for term in named)
 
 
 def lacks_subject(question: str) -> bool:
@@ -263,7 +273,7 @@ def has_gap(question: str) -> bool:
     words = plain_words(question)
     opens = any(opening.match(question) for opening in (OPENING, CORRECTION, RETURN))
     leads = opens or (words[:1] and words[0] in PREPOSITIONS)
-    return bool(leads or POINTING.intersection(words)) or first_pronoun(question) is not None
+    return bool(leads or _is_bare(question) or POINTING.intersection(words)) or first_pronoun(question) is not None
 
 
 def _with_names(question: str, before: Sequence[str]) -> str:
@@ -294,7 +304,8 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
     new = [term for term in terms(fragment) if term.key not in known]
     if not new or len(new) > MOST_RENAMED:
         return completed(fragment, base)
-    words = fragment[new[0].start : new[-1].end]
+    start = _LIMITING.search(fragment, 0, new[0].start)
+    words = fragment[start.start() if start else new[0].start : new[-1].end]
     replaced = [term for term in old if term.key in denied]
     for term in new if old else ():
         cosines = [0.0] * len(old)
@@ -305,6 +316,10 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
     if not replaced:
         return f"{base.rstrip(' ?.!')} {words}"
     return base[: replaced[0].start] + words + base[replaced[0].end :]
+
+
+_LIMITING: Final = re.compile(r"\b(?:no|not|non|without|over|under|above|below)\W+(?:(?:an?|the) )?$", re.I)
+"""A word that belongs to the one behind it: "and no show?"."""
 
 
 def _likeness(new: Term, term: Term, cosine: float) -> float:

@@ -44,6 +44,13 @@ _SMALL_TALK: Final = frozenset().union(*SMALL_TALK_SIGNS.values()) | word_set(
 )
 _WORD: Final = re.compile(r"[^\W_]+")
 _PART_END: Final = re.compile(r"(?<=[.!?])\s+|,\s+")
+_PRAISE: Final = re.compile(
+    r"(?:you (?:did|helped|saved|solved|were)|you(?:['’]re| are) (?:an?|so|the|very)"
+    r"|(?:it|that|this)(?:['’]s| (?:did|helped|is|solved|was)))\b"
+    r"(?!.*\b(?:about|by|for|from|how|in|to|wh\w+|with)\b)[^?]{0,40}",
+    re.IGNORECASE,
+)
+"""What is said behind thanks: "you were quick"."""
 _PARTICLE: Final = re.compile(r"[\s,]+(?:ah|hor|lah|leh|lor|mah|meh|sia)(?=\W*$)", re.IGNORECASE)
 
 
@@ -54,6 +61,8 @@ def is_small_talk(text: str) -> bool:
 
 def small_talk(text: str) -> str | None:
     """Return the name of the text that answers small talk; None for what is more."""
+    if (rest := without_small_talk(text)) != text and _PRAISE.fullmatch(rest):
+        return small_talk(text[: text.rindex(rest)])
     words = set(_WORD.findall(text.lower()))
     kinds = (kind for kind, signs in SMALL_TALK_SIGNS.items() if signs & words)
     kind = next(kinds, "small_talk" if words >= {"how", "are", "you"} else None)

@@ -87,11 +87,13 @@ _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office"
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
 _CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€": "EUR", "£": "GBP", "A$": "AUD"}
 _MOST: Final = re.compile(
-    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under|(?:less|fewer) than"
+    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under"
+    r"|(?:less|fewer|shorter|lower|lighter|smaller|cheaper|younger|sooner) than"
     r"|within)|[<≤])\s*$"
 )
 _LEAST: Final = re.compile(
-    r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|more than|over|above|exceed(?:s|ing)?|older than)|[>≥])\s*$"
+    r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|over|above|exceed(?:s|ing)?"
+    r"|(?:more|older|longer|heavier|larger|bigger|higher|taller|greater|wider|deeper|further) than)|[>≥])\s*$"
 )
 _ABOUT: Final = re.compile(
     r"(?:\b(?:about|around|approx(?:imately|\.)?|roughly|nearly|almost|usually|typically|normally|generally|often|circa)"
@@ -103,8 +105,11 @@ _OR_LESS: Final = re.compile(r"\s?(?:or|and) (?:less|fewer|below|under|shorter|y
 _UNTIL: Final = re.compile(r"\b(?:up to|until|by|(?:no|not) later than)\s*$")
 _LATER: Final = re.compile(r"\blater than\s*$")
 _AHEAD: Final = re.compile(r"\s(?:before|prior to|ahead of|in advance)\b")
-_BEFORE: Final = re.compile(r"(?:([A-Z]{0,3}[$€£¥])\s?|\b([A-Z]{3}|RM|Rp)\.?\s?)$")
-_BEHIND: Final = re.compile(r"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>[A-Z]{3}\b|€)|°\s?(?P<degrees>[CF])\b)")
+_TYPED: Final = "aud|cad|chf|cny|eur|gbp|hkd|idr|inr|jpy|myr|nzd|php|sgd|thb|usd|vnd"  # No words in small letters.
+_BEFORE: Final = re.compile(rf"(?:([A-Z]{{0,3}}[$€£¥])\s?|\b([A-Z]{{3}}|RM|Rp|{_TYPED})\.?\s?)$")
+_BEHIND: Final = re.compile(
+    rf"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>(?:[A-Z]{{3}}|{_TYPED})\b|€|£)|°\s?(?P<degrees>[CF])\b)"
+)
 _LABELS: Final = word_set(
     "step section chapter article rule page table figure phase no item form class part version incoterms number annex "
     "appendix option level clause paragraph source line tier grade type method model zone un iso hs"
@@ -181,13 +186,13 @@ def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
     value, start, end = float(word.key), word.start, word.end
     label = place > 0 and words[place - 1].text.lower() in _LABELS
     if behind := _BEHIND.match(text, word.end):
-        name = behind["currency"] and _CURRENCIES.get(behind["currency"], behind["currency"])
+        name = behind["currency"] and _CURRENCIES.get(behind["currency"], behind["currency"].upper())
         measure = "%" if behind["percent"] else name or "temperature"
         return Quantity(measure, value, value, start, behind.end(), _bound(text, start, behind.end()))
     if before := _BEFORE.search(text, max(0, start - 5), start):
         name = before[1] or before[2]
         start = before.start()
-        return Quantity(_CURRENCIES.get(name, name), value, value, start, end, _bound(text, start, end))
+        return Quantity(_CURRENCIES.get(name, name.upper()), value, value, start, end, _bound(text, start, end))
     if _YEAR.match(word.text) and not label and (place + 1 == len(words) or words[place + 1].text not in UNITS):
         first, last = (date(int(word.text), *day).toordinal() for day in ((1, 1), (12, 31)))
         return Quantity("date", first, last, start, end, _bound(text, start, end))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from chains.text.quantities import UNITS, Quantity, quantities
@@ -18,18 +19,32 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
     counts = [0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
         read = [quantities(row.cells[place].text) if place < len(row.cells) else () for row in rows]
+        named = next((row.columns[place] for row in rows if place < len(row.columns)), "")
         if not any(one.is_range for some in read for one in some):
-            continue
-        name = tokens(next((row.columns[place] for row in rows if place < len(row.columns)), ""))
+            read = _steps(read) if _ELAPSED.search(named) else []
+        name = tokens(named)
         for figure in wanted:
-            holds = [any(_holds(one, figure, name) for one in some) for some in read]
+            holds = [any(is_within(one, figure, name) for one in some) for some in read] or [False] * len(rows)
             counts = [count + held for count, held in zip(counts, holds, strict=True)]
     most = max(counts, default=0)
     named = [one for name in (rows[0].columns if rows else ()) for one in quantities(name) if one.measure != "date"]
     named = [one for one in named if one.is_range]  # A year is a column of its own, no range.
-    if not most and len(named) > 1 and any(_holds(one, figure, ()) for one in named for figure in wanted):
+    if not most and len(named) > 1 and any(is_within(one, figure) for one in named for figure in wanted):
         return [1.0] * len(rows)
     return [0.0 if not most else 1.0 if count == most else -1.0 for count in counts]
+
+
+_ELAPSED: Final = re.compile(r"\b(?:after|elapsed|late|overdue|past|since)\b", re.IGNORECASE)
+
+
+def _steps(cells: Sequence[Sequence[Quantity]]) -> list[list[Quantity]]:
+    """Return the points of a column that rise from row to row as ranges, each to the next: what holds after 30 days."""
+    points = [some[0] for some in cells if len(some) == 1]
+    is_rising = all(low.measure == high.measure and low.high < high.low for low, high in pairwise(points))
+    if len(points) < len(cells) or not is_rising:
+        return []
+    ends = [*(one.low - 1e-6 for one in points[1:]), float("inf")]
+    return [[one._replace(high=end)] for one, end in zip(points, ends, strict=True)]
 
 
 _ONTO: Final = re.compile(r"\b(?:to|into|onto|towards)\W+(?:the )?$", re.IGNORECASE)
@@ -88,7 +103,7 @@ def counted(rows: Sequence[Statement], question: str) -> list[float]:
     return [asked * (is_further - is_first) for is_first, is_further in zip(first, further, strict=True)]
 
 
-def _holds(one: Quantity, figure: Quantity, column: Sequence[Token]) -> bool:
+def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> bool:
     """Return whether a cell's range holds a figure; the column's name may tell the unit of the cell."""
     is_below = figure.bound == "least" and one.bound != "least" and one.high <= figure.low
     is_above = figure.bound == "most" and one.bound != "most" and one.low >= figure.high

@@ -46,6 +46,7 @@ _PERIOD: Final = re.compile(
     re.IGNORECASE,
 )
 _LOOSE_ENDS: Final = word_set("a an and as at by for from if in into of on or per than that the to with")
+_REFERS: Final = re.compile(r"(?:It|They|(?:This|These|That|Those)(?= \w+))\b(?! is (?:\w+ ){0,2}(?:that|to)\b)")
 _CLOSED: Final = (".", "!", "?", "\u3002")
 _PAIRS: Final = {"(": ")", "\u201c": "\u201d"}
 
@@ -152,6 +153,11 @@ class Statement:
     def above(self) -> str:
         """Return the words that announce the statement: its lead, else the nearest heading."""
         return self.lead or "".join(self.headings[-1:])
+
+    @property
+    def refers(self) -> bool:
+        """Return whether it is a sentence on what the one before it says: "It is not given on cabins"."""
+        return self.kind == "sentence" and _REFERS.match(self.words) is not None
 
     @cached_property
     def is_label(self) -> bool:

@@ -14,6 +14,7 @@ from app.wings.offline.ranker import Ranker
 from chains.citations.comparison import is_negation
 from chains.text.asking import LISTED
 from chains.text.letters import escape_brackets, one_line
+from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
 LONGEST_LIST: Final = 8
@@ -47,6 +48,11 @@ _CONDITION: Final = re.compile(
     r"|usually)\b",
     re.I,
 )
+_DENYING: Final = r"(?:(?:do|does|is|are|may|can|must)(?: not|n['’]t)|cannot|appl(?:y|ies) only)\b"
+LIMITS: Final = re.compile(
+    rf"(?:But|Except\w*|However|Only|Unless)\b|(?:It|They|(?:The|That|These|This|Those)(?: \w+)?) {_DENYING}"
+)
+"""How a sentence begins that limits the one before it."""
 _WITHOUT: Final = re.compile(r"\bwithout\b(?: (?:an?|the|any)\b)?", re.IGNORECASE)
 
 
@@ -92,8 +98,9 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     fitting = [row for row in order if not contradicted[row]]
     sides = _sides(evidence, fitting)
     # Nothing makes up for a name or figure that the statement lacks; who compares is not sure of what one row says.
+    first = evidence.statements[best]
     doubted = evidence.values[best, FEATURES.index("doubtful")] > 0
-    ceiling = UNNAMED if evidence.unnamed(evidence.statements[best]) > 0 else LACKING if doubted else 1.0
+    ceiling = UNNAMED if evidence.unnamed(first) > 0 else LACKING if doubted else 1.0
     probability = min(float(probabilities[best]), ceiling)
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
@@ -104,7 +111,6 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     is_sure = probability >= ranker.threshold
     beside = probability * (ALSO if is_sure else ALSO_UNSURE)
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
-    first = evidence.statements[best]
     close = [
         one
         for one, row in ((evidence.statements[row], row) for row in fitting)
@@ -182,11 +188,25 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
     is_whole = is_short and not is_single and evidence.adds_nothing(one)
     if is_whole or (kind == "item" and wants & LISTED):
         return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
+    if (whole := in_context(one.statement, evidence.entries[one.entry].statements)) != [one.statement]:
+        return [" ".join(each.said for each in whole)]
     if kind == "row" and "list" in wants:
         reach = evidence.covered(evidence.matcher.rows(items))
         rows = [item for item, found in zip(items, reach, strict=True) if found >= reach.max() - _TIE]
         return rows if one.text in rows else [one.text]
     return [one.text]
+
+
+def in_context(statement: Statement, statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statement with the sentence that it refers to, and with that behind it that limits it."""
+    place = next(at for at, other in enumerate(statements) if other is statement)
+    first = last = place
+    if statement.refers and place and statements[place - 1].block == statement.block:
+        first -= 1
+    beside = statements[place + 1 :][:1]
+    if statement.kind == "sentence" and beside and beside[0].block == statement.block and LIMITS.match(beside[0].said):
+        last += 1
+    return list(statements[first : last + 1])
 
 
 def _cut(items: Sequence[str]) -> list[str]:

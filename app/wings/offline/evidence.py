@@ -15,8 +15,8 @@ from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import MARK, STATE, holds_on, is_left, names_edition, series_of
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
-from chains.text.quantities import Quantity
-from chains.text.ranges import counted, crossed, numbered, ranged
+from chains.text.quantities import UNITS, Quantity, quantities
+from chains.text.ranges import counted, crossed, is_within, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -41,6 +41,10 @@ _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
+_UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
+_POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
+MOST_LACKING: Final = 0.34
+"""The most of what the question names that a statement may lack for its limit to tell of the question's figures."""
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
 _RANKS: Final = re.compile(
     r"\b(?:most|least|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|t|w|for)est)[a-z]{3,}est|preced\w+|succeed\w+|next|previous"
@@ -81,6 +85,16 @@ class Candidate:
         return self.entry, self.statement.block
 
 
+def _units_of(number: str, text: str) -> set[str]:
+    """Return what a number counts in a text, in measures that have units; nothing where it also stands alone."""
+    given = {
+        one.kind
+        for one in quantities(text)
+        if any(word.key == number for word in tokens(text[one.start : one.end]) if word.kind == "number")
+    }
+    return given if given <= _UNITS else set()
+
+
 class Evidence:
     """The statements of a context, a row of features for each.
 
@@ -115,13 +129,23 @@ class Evidence:
         numbers = np.array([n for _, n in found], dtype=int)
         self._alone = self.matcher.rows(texts)
         placed = np.maximum(self._alone, LEAD * self.matcher.rows(leads))
+        for place in range(1, len(found)):  # "It is not given on cabins" speaks of what stands before it.
+            if found[place][0].refers and found[place - 1][1] == found[place][1]:
+                placed[place] = np.maximum(placed[place], LEAD * placed[place - 1])
+        for row, term in enumerate(
+            question.terms if quantities(question.text) else ()
+        ):  # "6 years" is not "six weeks".
+            units = _units_of(term.key, question.text)
+            for place in np.flatnonzero(self._alone[:, row]) if units else ():
+                if (given := _units_of(term.key, found[place][0].compared)) and not units & given:
+                    placed[place, row] = self._alone[place, row] = 0.0
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [
             Candidate(one, n, row, left[n] or not (is_dated or holds_on(one.said)))
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
-        self._held = {  # The figures that some statement of an entry holds.
-            (n, figure)
+        self._held = {  # The figures that some statement of a document holds.
+            (entries[n].title, figure)
             for figure in question.quantities
             for one, n in found
             if any(other.measure == figure.measure and other.holds(figure) for other in one.quantities)
@@ -129,7 +153,9 @@ class Evidence:
         self.weights = self._weigh(placed)
         self._replaced: list[int] = []
         self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
-        other_rows, ranges = self._compare_rows()
+        known = [*scores, *[None] * len(entries)]
+        other_rows, ranges = self._compare_rows(known)
+        self._compare_limits(ranges, known)
         before = self._alone[:, self._replaced].max(axis=1, initial=0.0) >= 1.0
         figures = np.array([term.key[0].isdigit() for term in question.terms], dtype=bool)
         self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
@@ -201,7 +227,8 @@ class Evidence:
             return True
         is_limit = any(other.bound in {"most", "least"} for other in one.statement.quantities)
         # "Up to 3 hours" answers "for 5 hours?" where nothing beside it does.
-        return any(not is_limit or (one.entry, figure) in self._held for figure in self.misses(one.statement))
+        title = self.entries[one.entry].title
+        return any(not is_limit or (title, figure) in self._held for figure in self.misses(one.statement))
 
     def misses(self, one: Statement) -> list[Quantity]:
         """Return the figures of the question that a sentence or item does not hold, though it has their measure."""
@@ -233,7 +260,7 @@ class Evidence:
     def unnamed(self, one: Candidate) -> float:
         """Return the share of the question's names and figures that a statement lacks; of sides it needs one."""
         asked = self.question
-        needed = [name for name in asked.names if name not in asked.sides]
+        needed = [name for name in asked.names if name not in asked.sides and self.weights[name].any()]
         lacked = sum(not self.holds(one, name) for name in needed)
         lacked += bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
         return lacked / (len(needed) + bool(asked.sides)) if needed or asked.sides else 0.0
@@ -317,9 +344,13 @@ class Evidence:
         is_listed = one.statement.kind != "sentence" and not LISTED.isdisjoint(wants)
         return 1.0 if is_verdict or is_listed else fits(one.text, wants, self.question.text)
 
-    def _compare_rows(self) -> tuple[list[bool], Matrix]:
-        """Return which rows are others than the question names, and how their ranges fit its figures."""
+    def _compare_rows(self, known: Sequence[float | None]) -> tuple[list[bool], Matrix]:
+        """Return which rows are others than the question names, and how their ranges fit its figures.
+
+        `known` are the similarities of the entries to the question.
+        """
         others, ranges = np.zeros(len(self.statements), dtype=bool), np.zeros(len(self.statements))
+        named = [row for row, term in enumerate(self.question.terms) if term.carries and not term.key[0].isdigit()]
         tables: dict[tuple[object, ...], list[int]] = {}
         for place, one in enumerate(self.statements):
             if one.statement.kind == "row":
@@ -328,8 +359,11 @@ class Evidence:
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
             further, reached = np.array(counted(rows, self.question.text)), crossed(rows, self.question.text)
-            found = zip(rows, ranged(rows, self.question.quantities), further.tolist(), strict=True)
+            found = zip(rows, ranged(rows, self._figures_for(rows)), further.tolist(), strict=True)
             ranges[places] = [float(row is reached) or fit or other for row, fit, other in found]
+            near = known[self.statements[places[0]].entry] or 0.0
+            if named and near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max() < WORD_FLOOR:
+                ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
             if reached is None:
                 entry, alone = self.statements[places[0]].entry, self._alone[places]
                 others[places] = self._other_rows(rows, alone, entry) | numbered(rows, self.question.text)
@@ -345,6 +379,40 @@ class Evidence:
                     self.together[self.statements[at].block].append(self.statements[at].text)
         return others.tolist(), ranges
 
+    def _figures_for(self, rows: Sequence[Statement]) -> list[Quantity]:
+        """Return the figures to look up: a follow-up that names a row ("and a no show?") gives those before it up."""
+        asked = self.question
+        held = self.matcher.rows([row.cells[0].text for row in rows])[:, asked.fresh] >= 1.0
+        if not (held.any(axis=0) & ~held.all(axis=0)).any():
+            return asked.quantities
+        for row, term in enumerate(asked.terms):
+            if term.key[0].isdigit() and row not in asked.fresh:
+                self.weights[row] = 0.0
+        return asked.fresh_quantities
+
+    def _compare_limits(self, ranges: Matrix, known: Sequence[float | None]) -> None:
+        """Note how the limits of sentences and items fit the figures of the question: the nearest that holds one does.
+
+        One that does not hold it is of another case where a limit of the same document does: "> 50,000" for 20,000.
+        """
+        limits = [
+            (place, limit, (self.entries[one.entry].title, limit.measure, limit.bound))
+            for place, one in enumerate(self.statements)
+            if one.statement.kind != "row"
+            for limit in one.statement.quantities
+            if limit.is_range and limit.measure and limit.measure not in _POINTS
+            if (limit.bound != "exact" and self.lacking(one) <= MOST_LACKING)  # "28 to 8 days before: half" is a row.
+            or ((known[one.entry] or 0.0) >= NEAR_PASSAGE and limit.end <= one.statement.words.find(": "))
+        ]
+        for figure in self.question.quantities:
+            fitting = [
+                (place, abs(limit.low - figure.low), key) for place, limit, key in limits if is_within(limit, figure)
+            ]
+            nearest = {key: distance for _, distance, key in sorted(fitting, key=lambda one: -one[1])}
+            ranges[[place for place, _, key in limits if key in nearest]] = -1.0
+            for place, distance, key in fitting:
+                ranges[place] = float(distance <= nearest[key])
+
     def _other_rows(self, rows: Sequence[Statement], alone: Matrix, entry: int) -> Flags:
         """Return for each row of a table whether the question names another one.
 
@@ -359,7 +427,7 @@ class Evidence:
         is_exact = held.max(axis=0, initial=0.0) >= 1.0
         holds = np.where(is_exact, held >= 1.0, held >= FIXED)  # "west" is no "east".
         asks = np.array([term.asks for term in self.question.terms])
-        tells = ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
+        tells = holds.any(axis=0) & ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
         if (new := [row for row in self.question.fresh if tells[row]]) and is_exact[new].any():
             replaced = [row for row in np.flatnonzero(tells) if row not in new]
             tells[replaced], weights[replaced] = False, 0.0

@@ -116,7 +116,8 @@ class OfflineChatModel(BaseChatModel):
     def _part(self, part: Mapping[str, Any], shown: Sequence[Entry]) -> OfflineAnswer:
         """Answer one question of several from the passages that were found for it."""
         places = [place for place in part["places"] if place < len(shown)]
-        return self._quoted(part["query"], [shown[place] for place in places], part["scores"], own=part["question"])
+        asked, passages = part["question"], [shown[place] for place in places]
+        return self._quoted(part["query"], passages, part["scores"], own=asked, said=asked)
 
     def _quoted(
         self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = "", said: str = ""

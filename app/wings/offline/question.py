@@ -46,8 +46,9 @@ _FORM_WORDS: Final = frozenset(
         stem,
         word_set(
             "abbreviation acronym address amount compare current date day define definition describe difference differ "
-            "example explain far fast kind latest list long mean meaning month much name need number often percentage "
-            "person permit place reason required soon stand step tell time today tomorrow type way week year yesterday"
+            "dollar euro example explain far fast kind latest list long mean meaning month much name need number often "
+            "percentage person permit place pound reason required soon stand step tell time today tomorrow type way "
+            "week year yesterday"
         ),
     )
 )
@@ -126,7 +127,7 @@ class Question:
         names: its names and figures, each by the places of its terms.
         background: names of the statement that it is asked on; an answer has to hold one of them.
         sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
-        quantities: its figures, which ranges may hold.
+        quantities: its figures, which ranges may hold; of a follow-up, `fresh_quantities` are its own.
         fresh: which terms are new, where the others are taken over from the questions before it; else empty.
         unanswerable: whether no document can answer it.
     """
@@ -139,6 +140,7 @@ class Question:
     background: list[list[int]]
     sides: list[list[int]]
     quantities: list[Quantity]
+    fresh_quantities: list[Quantity]
     fresh: list[int]
     unanswerable: bool
 
@@ -181,10 +183,15 @@ def read(text: str, own: str = "", said: str = "") -> Question:
         names=names,
         background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
-        quantities=[figure for figure in quantities(_THOUSANDS.sub("", own or joined)) if not figure.label],
+        quantities=_figures(own or joined),
+        fresh_quantities=_figures(said),
         fresh=[row for row in fresh if not terms[row].asks],
         unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
+
+
+def _figures(text: str) -> list[Quantity]:
+    return [figure for figure in quantities(_THOUSANDS.sub("", text)) if not figure.label]
 
 
 def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -> str:

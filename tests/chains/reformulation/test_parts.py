@@ -125,6 +125,9 @@ SPLIT = {
     "words that only name something ask for it": [
         ("customs ruling fee and how long it takes", ["customs ruling fee", "how long it takes"]),
         ("cargo damaged and how long it takes", ["cargo damaged and how long it takes"]),
+        ("damaged cargo form and how long it takes", ["damaged cargo form", "how long it takes"]),
+        ("locker prices and is parking free on sundays", ["locker prices", "is parking free on sundays"]),
+        ("who signs and is liable for it", ["who signs and is liable for it"]),
     ],
     "a polite request is the question behind it": [
         ("Please let us know until when we can cancel a booking.", ["until when we can cancel a booking."]),

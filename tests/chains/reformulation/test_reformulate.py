@@ -73,6 +73,8 @@ def test_a_history_of_other_roles_is_refused(reformulation, message):
         ("Excellent work, that was really quick", "small_talk_thanks"),
         ("bye", "small_talk_thanks"),
         ("thanks boss", "small_talk_thanks"),
+        ("thank you, you were patient", "small_talk_thanks"),
+        ("ok thanks, that solved the riddle", "small_talk_thanks"),
         ("Vielen Dank!", "small_talk_thanks"),
         ("Good morning", "small_talk"),
         ("How are you today?", "small_talk"),
@@ -94,7 +96,14 @@ def test_small_talk_gets_a_line_that_fits_without_a_search(shelf, question, repl
 
 @pytest.mark.parametrize(
     "question",
-    ["Is that wrong?", "Who is the manager?", "wrong weight on the BL", "I want to complain about a late delivery"],
+    [
+        "Is that wrong?",
+        "Who is the manager?",
+        "wrong weight on the BL",
+        "I want to complain about a late delivery",
+        "thanks, it is for a dog",
+        "thanks, you are open on sunday?",
+    ],
 )
 def test_a_question_with_such_a_word_is_searched_for(shelf, question):
     gst_chain(retriever=shelf).invoke({"question": question, "history": HISTORY})

@@ -164,6 +164,20 @@ def test_a_first_passage_that_is_far_and_has_another_heading_is_no_passage_of_it
     assert stands_alone("lockers", leaned, headed, whole=False)
 
 
+def test_a_whole_question_stands_alone_where_what_it_takes_over_finds_nothing_nearer():
+    library = Library(passage(LOCKERS, 0.5), passage(PERMITS, 0.2))
+    assert standalone("how much are lockers", after("who guards the gate"), find=library) == "how much are lockers"
+
+
+@pytest.mark.parametrize("question", ["180 cm long?", "3 kg"])
+def test_a_bare_figure_goes_on_with_what_was_asked(question):
+    assert standalone(question, after("is a surfboard allowed"), find=LIBRARY).startswith("is a surfboard allowed")
+
+
+def test_a_word_that_limits_stays_with_what_it_limits():
+    assert standalone("and without a coach?", after("lesson price")) == "lesson price without a coach"
+
+
 def test_nothing_found_leaves_what_the_form_says():
     assert not stands_alone("lockers", f"{PARKS} lockers", Library(), whole=False)
 

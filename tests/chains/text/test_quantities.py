@@ -86,6 +86,10 @@ def fits(head: str, cells: list[str], question: str) -> list[float]:
         ("Years of service", ["under 2", "2-5", "6-10"], "I have been here 7 years", 2),
         ("Guests", ["up to 20 guests", "21-60 guests"], "we are 34 guests", 1),
         ("Age", ["under 5 years", "5-12 years", "13 years and older"], "she is 14 years old", 2),
+        ("Late by", ["5 minutes", "20 minutes", "60 minutes"], "we came 45 min late", 1),
+        ("Days past due", ["7 days", "14 days"], "it is 90 days", 1),
+        ("Length", ["shorter than 60 cm", "longer than 60 cm"], "a box of 80 cm", 1),
+        ("Order", ["up to SGD 50", "over SGD 50"], "order of 70 sgd", 1),
     ],
 )
 def test_the_row_whose_range_holds_the_figure_fits(head, cells, question, row):
@@ -98,6 +102,7 @@ def test_the_row_whose_range_holds_the_figure_fits(head, cells, question, row):
         (["1-3 days", "4-7 days"], "what is the fee?"),
         (["1-3 days", "4-7 days"], "a box of 5 kg"),
         (["5", "8"], "5 days"),
+        (["7 days", "14 days"], "10 days"),
     ],
 )
 def test_where_no_range_is_asked_for_all_rows_are_alike(cells, question):

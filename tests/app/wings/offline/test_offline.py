@@ -7,7 +7,19 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 import prompts
 from app.wings.offline import OfflineChatModel
 from app.wiring.models import word_similarity
-from tests.app.wings.offline.asking_offline import DECLINE, IMPORT, NO_ANSWER, PACKING, TAX, ask, is_not_sure, prompt
+from chains.metadata import ASKED, MATCH, SEARCHED
+from tests.app.wings.offline.asking_offline import (
+    DECLINE,
+    IMPORT,
+    NO_ANSWER,
+    PACKING,
+    TAX,
+    UNSURE,
+    ask,
+    is_not_sure,
+    prompt,
+    reply_to,
+)
 
 
 def test_answer_quotes_the_sentence_with_its_citation():
@@ -292,3 +304,65 @@ def test_short_forms_codes_ordinals_and_ways_are_read(question, words):
     )
     model = OfflineChatModel(similarity=word_similarity())
     assert words in ask(question, *entries, model=model, scores=[0.8] * 4)
+
+
+OVERDUE = """[Rental Terms > Late return]
+| Days overdue | What happens |
+|---|---|
+| 3 days | Reminder by text message |
+| 10 days | Deposit is kept |
+| 30 days | Police report |"""
+WRITE_OFFS = """[Till Rules > Write-offs]
+Ask the shift leader when:
+- the loss is more than EUR 20
+
+Ask the manager when:
+- the loss is more than EUR 200
+
+Ask the owner when:
+- the loss is more than EUR 2,000"""
+MEMBERS = """[Studio Prices > Members]
+Members get 10 % off all courses. It is not given on private lessons.
+
+The studio is closed in August."""
+COURSES = """[Studio Prices > Cancelling]
+| Cancelled | Kept |
+|---|---|
+| more than 14 days before | nothing |
+| 14 to 3 days before | half |
+| under 3 days or no show | everything |"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "question", "first"),
+    [
+        (OVERDUE, "scooter 14 days overdue what happens", "10 days – What happens: Deposit is kept."),
+        (OVERDUE, "scooter 40 days overdue what happens", "30 days – What happens: Police report."),
+        (WRITE_OFFS, "loss of 900 eur who do i ask", "Ask the manager when: the loss is more than EUR 200"),
+        (WRITE_OFFS, "loss of 5000 eur who do i ask", "Ask the owner when: the loss is more than EUR 2,000"),
+        (
+            MEMBERS,
+            "members discount on private lessons",
+            "Members get 10 % off all courses. It is not given on private",
+        ),
+        (MEMBERS, "how much off do members get on courses", "Members get 10 % off all courses. It is not given on"),
+    ],
+)
+def test_a_figure_is_looked_up_in_steps_and_limits_and_a_sentence_keeps_what_limits_it(entry, question, first):
+    model = OfflineChatModel(similarity=word_similarity())
+    assert ask(question, entry, model=model, scores=[0.8]).removeprefix(f"{UNSURE}\n\n").startswith(first)
+
+
+def test_a_follow_up_that_names_a_row_gives_up_the_figure_asked_about_before():
+    query = "course cancelled 10 days before how much is kept no show"
+    message = HumanMessage(query, additional_kwargs={"scores": [0.8], ASKED: "and a no show", SEARCHED: query})
+    system = SystemMessage(f"Answer from the documents.\n\n<context>\n{COURSES}\n</context>")
+    answer = OfflineChatModel(similarity=word_similarity()).invoke([system, message]).text
+    assert "under 3 days or no show – Kept: everything" in answer
+    assert "half" not in answer
+
+
+def test_hours_of_something_else_do_not_answer_for_a_time():
+    entry = "[Hall > Hours]\n| Place | Open |\n|---|---|\n| Bar | 9:00-23:00 |\n| Cloakroom | 8:00-22:00 |"
+    reply = reply_to("can trucks unload at 3 pm", entry, scores=[0.3])
+    assert reply.response_metadata[MATCH] < 0.1
