@@ -90,13 +90,9 @@ LONG: Final = 4
 
 
 def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool:
-    """Return whether the documents answer the question alone, and not what it becomes in the conversation.
+    """Return whether the documents answer the question alone, and not what it becomes in the conversation (`leaned`).
 
-    Args:
-        question: The user's words.
-        leaned: The question with what it takes from the turns before.
-        find: Searches for a query.
-        whole: Whether it has a verb or an interrogative of its own.
+    A `whole` question has a verb or an interrogative of its own.
     """
     own = _words(question)
     alone = find(question)
@@ -235,13 +231,9 @@ PREPOSITION = 0.15
 def standalone(
     question: str, turns: Sequence[Turn], similarity: WordSimilarity | None = None, find: Find | None = None
 ) -> str:
-    """Return the question with what it takes from the turns before; unchanged where it takes nothing.
+    """Return the question with what it takes from the turns before, oldest first; unchanged where it takes nothing.
 
-    Args:
-        question: The user's words.
-        turns: The conversation before, oldest first.
-        similarity: Compares words by meaning, which tells what a new name takes the place of.
-        find: Searches for both readings of a question without a gap; without it the form alone decides.
+    `similarity` tells what a new name takes the place of. Without `find` the form alone decides.
     """
     before: list[str] = []
     for turn in turns[-MOST_TURNS:]:

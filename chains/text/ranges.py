@@ -19,12 +19,11 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
     counts = [0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
         read = [quantities(row.cells[place].text) if place < len(row.cells) else () for row in rows]
-        named = next((row.columns[place] for row in rows if place < len(row.columns)), "")
+        column = next((row.columns[place] for row in rows if place < len(row.columns)), "")
         if not any(one.is_range for some in read for one in some):
-            read = _steps(read) if _ELAPSED.search(named) else []
-        name = tokens(named)
-        for figure in wanted:
-            holds = [any(is_within(one, figure, name) for one in some) for some in read] or [False] * len(rows)
+            read = _steps(read) if _ELAPSED.search(column) else []
+        for figure in wanted if read else ():
+            holds = [any(is_within(one, figure, tokens(column)) for one in some) for some in read]
             counts = [count + held for count, held in zip(counts, holds, strict=True)]
     most = max(counts, default=0)
     named = [one for name in (rows[0].columns if rows else ()) for one in quantities(name) if one.measure != "date"]
@@ -37,14 +36,14 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
 _ELAPSED: Final = re.compile(r"\b(?:after|elapsed|late|overdue|past|since)\b", re.IGNORECASE)
 
 
-def _steps(cells: Sequence[Sequence[Quantity]]) -> list[list[Quantity]]:
+def _steps(cells: Sequence[tuple[Quantity, ...]]) -> list[tuple[Quantity, ...]]:
     """Return the points of a column that rise from row to row as ranges, each to the next: what holds after 30 days."""
     points = [some[0] for some in cells if len(some) == 1]
     is_rising = all(low.measure == high.measure and low.high < high.low for low, high in pairwise(points))
     if len(points) < len(cells) or not is_rising:
         return []
     ends = [*(one.low - 1e-6 for one in points[1:]), float("inf")]
-    return [[one._replace(high=end)] for one, end in zip(points, ends, strict=True)]
+    return [(one._replace(high=end),) for one, end in zip(points, ends, strict=True)]
 
 
 _ONTO: Final = re.compile(r"\b(?:to|into|onto|towards)\W+(?:the )?$", re.IGNORECASE)

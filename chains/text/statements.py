@@ -393,12 +393,7 @@ def _joined(columns: Sequence[str], cells: Sequence[Cell]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def read_statements(text: str, head: str = "") -> tuple[Statement, ...]:
-    """Return the statements of a passage in the order of its text.
-
-    Args:
-        text: the passage, in markdown.
-        head: the head of the table that the passage begins in the middle of.
-    """
+    """Return the statements of a passage; `head` is that of a table that the passage begins in the middle of."""
     statements = _Reader(text, head).read()
     tables: dict[int, list[int]] = {}
     for place, statement in enumerate(statements):

@@ -87,22 +87,15 @@ class Candidate:
 
 def _units_of(number: str, text: str) -> set[str]:
     """Return what a number counts in a text, in measures that have units; nothing where it also stands alone."""
-    given = {
-        one.kind
-        for one in quantities(text)
-        if any(word.key == number for word in tokens(text[one.start : one.end]) if word.kind == "number")
-    }
+    figures = quantities(text) if number[0].isdigit() else ()
+    given = {one.kind for one in figures if number in {word.key for word in tokens(text[one.start : one.end])}}
     return given if given <= _UNITS else set()
 
 
 class Evidence:
     """The statements of a context, a row of features for each.
 
-    Args:
-        question: what is asked.
-        entries: the passages shown, best first.
-        similarity: cosines between words, to let a near word count.
-        scores: the similarity of each passage to the question; None or missing where it is not known.
+    `scores` are the similarities of the entries to the question; None or missing where one is not known.
     """
 
     def __init__(
@@ -132,13 +125,11 @@ class Evidence:
         for place in range(1, len(found)):  # "It is not given on cabins" speaks of what stands before it.
             if found[place][0].refers and found[place - 1][1] == found[place][1]:
                 placed[place] = np.maximum(placed[place], LEAD * placed[place - 1])
-        for row, term in enumerate(
-            question.terms if quantities(question.text) else ()
-        ):  # "6 years" is not "six weeks".
+        for row, term in enumerate(question.terms):  # "6 years" are not "six weeks".
             units = _units_of(term.key, question.text)
-            for place in np.flatnonzero(self._alone[:, row]) if units else ():
-                if (given := _units_of(term.key, found[place][0].compared)) and not units & given:
-                    placed[place, row] = self._alone[place, row] = 0.0
+            for at in np.flatnonzero(self._alone[:, row]).tolist() if units else ():
+                if (given := _units_of(term.key, found[at][0].compared)) and not units & given:
+                    placed[at, row] = self._alone[at, row] = 0.0
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [
             Candidate(one, n, row, left[n] or not (is_dated or holds_on(one.said)))

@@ -70,13 +70,7 @@ def repeats(text: str, other: str) -> bool:
 
 
 class Matcher:
-    """Compares texts with the terms of a question.
-
-    Args:
-        question: what is asked.
-        texts: every text that will be compared, for the words in them.
-        similarity: cosines between words, to let a near word count; without it only the same stems do.
-    """
+    """Compares texts with the terms of a question; all `texts` that will be compared are given, for their words."""
 
     def __init__(self, question: Question, texts: Sequence[str], similarity: WordSimilarity | None) -> None:
         self._terms = question.terms

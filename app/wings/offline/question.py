@@ -120,9 +120,6 @@ class Question:
     """What a question asks for.
 
     Attributes:
-        text: the question as it is written.
-        terms: its content words, each once.
-        wants: the kinds of answer that its form asks for.
         codes: numbers with letters (a container's, a booking's), which evidence must hold as written.
         names: its names and figures, each by the places of its terms.
         background: names of the statement that it is asked on; an answer has to hold one of them.
@@ -146,13 +143,9 @@ class Question:
 
 
 def read(text: str, own: str = "", said: str = "") -> Question:
-    """Read a question.
+    """Read a question: of what stands beside its `own` words, where they are given, an answer needs the names alone.
 
-    Args:
-        text: the question.
-        own: the part of it that asks, where the rest is the statement that it is asked on: an answer may do without
-            the words of that, but for its names.
-        said: the question as the user typed it, where it leans on those before it.
+    `said` is what the user typed, where the question leans on those before it.
     """
     joined, own = (  # Figures that it supposes go: "since the VAT is 10 %, ...".
         _PREMISE.sub(lambda premise: _FIGURE.sub("", premise[0]), join_initials(_MAY.sub("may", words)))

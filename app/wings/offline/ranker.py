@@ -23,12 +23,7 @@ FARTHEST: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature's mean and standard deviation where it was fitted, and its two weights.
-
-    Attributes:
-        ranks: its weight among the statements of one question.
-        answers: its weight in whether the best statement answers the question.
-    """
+    """A feature's mean and standard deviation where it was fitted, and its weights in what ranks and what answers."""
 
     mean: float
     scale: float
@@ -40,11 +35,7 @@ class Feature:
 class Ranker:
     """A linear ranker, and a logistic regression on the features of the statement that it puts first.
 
-    Attributes:
-        features: by name, in the order of the columns.
-        intercept: of the logistic regression.
-        threshold: the least probability with which a question is answered.
-        fitted_on: what the weights were fitted on, in words.
+    `features` are by name, in the order of the columns; a question is answered from the probability `threshold` on.
     """
 
     features: Mapping[str, Feature]
@@ -72,9 +63,7 @@ class Ranker:
     def probabilities(self, values: Matrix, agreement: Matrix | None = None) -> Matrix:
         """Return for each statement of a question the probability, 0-1, that it answers; shape (statements,).
 
-        Args:
-            values: the features of the statements.
-            agreement: 1 where two statements say the same, else 0; none do by default.
+        `agreement` is 1 where two statements say the same, else 0; none do by default.
         """
         ahead = self.with_lead(values, np.eye(len(values)) if agreement is None else agreement)
         odds = self.standardised(ahead) @ [feature.answers for feature in self.features.values()]
@@ -97,11 +86,7 @@ class Ranker:
 
 
 def read_ranker(text: str, names: Sequence[str]) -> Ranker:
-    """Return the ranker of a file's text.
-
-    Raises:
-        ValueError: it is of another version, or weighs other features.
-    """
+    """Return the ranker of a file's text; ValueError if it is of another version, or weighs other features."""
     kept = json.loads(text)
     if kept.pop("version") != VERSION or tuple(kept["features"]) != tuple(names):
         msg = "the offline answerer's weights are of another version; fit them by `python -m benchmarks.fits.answerer`"
