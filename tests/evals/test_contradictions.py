@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from app.settings import load_settings
-from app.wings.knowledge.findings import find_conflicts
-from app.wings.knowledge.linted import Document, Finding, read_documents
+from app.wings.knowledge.findings import Document, Finding, find_conflicts, read_documents
 from app.wiring import sample_corpus
 from app.wiring.storage import parser
 from tests.conftest import SHARED

@@ -1,6 +1,6 @@
 """Keep each answer with its proof, and what users say of it, in a thread of its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
@@ -93,7 +93,13 @@ class KeptAnswers(Observer):
             question = redacted(answer["question"])
             shown: Answer = {**answer, "question": question or ""}
             proof = certificate(shown, self._index) if answer["documents"] else None
-            self.store.add(self._logged(call, answer, question, proof, at), list(quotes(proof)) if proof else [])
+            sources = [source for sentence in proof["sentences"] for source in sentence["sources"]] if proof else []
+            quotes = {
+                Quote(doc_id, source["title"], source["table_head"], source["quote"])
+                for source in sources
+                if (doc_id := source["doc_id"])
+            }
+            self.store.add(self._logged(call, answer, question, proof, at), sorted(quotes))
         except Exception as error:  # Whatever fails costs the log, and no answer.
             reason = count_fault("answer_log", error)
             if not self._failing:
@@ -110,6 +116,10 @@ class KeptAnswers(Observer):
     ) -> LoggedAnswer:
         metadata, confidence, user_id = answer["metadata"], answer["confidence"], call.metadata.get("user_id")
         searched = question if metadata["search_query"] == answer["question"] else redacted(metadata["search_query"])
+        find: Callable[[str], list[Entity]] = hooks.load("checks", "pii_entities")
+        data = (answer["answer"][entity.start : entity.end] for entity in find(answer["answer"]))
+        # The proof of an answer with personal data that no passage holds is not kept.
+        says_more = any(not any(words in passage["content"] for passage in answer["documents"]) for words in data)
         return LoggedAnswer(
             trace_id=metadata["trace_id"] or str(uuid4()),
             at=at,
@@ -124,7 +134,7 @@ class KeptAnswers(Observer):
             index_version=proof["index"] if proof else None,
             asker=self.store.asker_of(user_id) if user_id else None,
             nearest=nearest(answer),
-            packed=pack(proof) if proof and question is not None and not _says_more(answer) else None,
+            packed=pack(proof) if proof and question is not None and not says_more else None,
         )
 
 
@@ -143,21 +153,3 @@ def nearest(answer: Answer) -> tuple[Nearest, ...]:
         doc_id, score = str(passage["metadata"].get("doc_id") or ""), passage["score"]
         found.setdefault(doc_id, Nearest(doc_id, None if score is None else round(score, 3)))
     return tuple(one for one in found.values() if one.doc_id)
-
-
-def quotes(proof: Certificate) -> Iterator[Quote]:
-    """Yield the words that an answer rests on, each once."""
-    found = {
-        Quote(source["doc_id"], source["title"], source["table_head"], source["quote"])
-        for sentence in proof["sentences"]
-        for source in sentence["sources"]
-        if source["doc_id"]
-    }
-    yield from sorted(found)
-
-
-def _says_more(answer: Answer) -> bool:
-    """Return whether the answer holds personal data that no passage does: such an answer's proof is not kept."""
-    find: Callable[[str], list[Entity]] = hooks.load("checks", "pii_entities")
-    found = (answer["answer"][entity.start : entity.end] for entity in find(answer["answer"]))
-    return any(not any(words in passage["content"] for passage in answer["documents"]) for words in found)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -15,7 +15,7 @@ from app.wings.knowledge.verification import VERSION, Rule, digest, heading_of, 
 from app.wiring.caches import answer_facts
 from app.wiring.index import Index
 from app.wiring.library import Catalogue
-from chains.citations.cited_sentences import Sentence, cited_sentences, sentences_of
+from chains.citations.cited_sentences import cited_sentences, sentences_of
 from chains.state import Answer, Citation, Outcome, Passage
 
 
@@ -95,34 +95,27 @@ def _sentences(answer: Answer, catalogue: Catalogue | None) -> Iterator[dict[str
     found = sentences_of(answer["answer"], markers)
     # A question mark in a marker ends no sentence.
     sentences = [one for one in found if not any(start < one.start < end for start, end in markers)]
-    cited = _cited(sentences, marked, [one for one in answer["citations"] if one["attributed"]])
-    sources = {
-        place: [source for one in some if (source := _source(one, answer["documents"], catalogue))]
-        for place, some in cited.items()
-    }
-    unmarked = marker_filter(source for some in sources.values() for source in some)
-    for place, sentence in enumerate(sentences):
+    cited: list[tuple[Citation, Sequence[int]]] = list(zip(marked, cited_sentences(sentences, markers), strict=True))
+    for citation in answer["citations"]:
+        if citation["attributed"]:
+            start, end = citation["start"], citation["end"]
+            cited.append((citation, [at for at, one in enumerate(sentences) if one.start < end and start < one.end]))
+    sources = [
+        [
+            source
+            for citation, places in cited
+            if place in places and citation["matched"] and citation["quote"]
+            if (source := _source(citation, answer["documents"], catalogue))
+        ]
+        for place in range(len(sentences))
+    ]
+    unmarked = marker_filter(chain.from_iterable(sources))
+    for sentence, proving in zip(sentences, sources, strict=True):
         # A marker of no source is shown to readers like any words, and proven by nothing.
         says = unmarked(answer["answer"][sentence.start : sentence.end])
-        for source in sources.get(place, ()):
+        for source in proving:
             source["rule"] = proving_rule(says, source["quote"], heading_of(source))
-        yield {"start": sentence.start, "end": sentence.end, "says": says, "sources": sources.get(place, [])}
-
-
-def _cited(
-    sentences: Sequence[Sentence], marked: Sequence[Citation], attributed: Sequence[Citation]
-) -> dict[int, list[Citation]]:
-    """Return the citations that stand, by the places of the sentences that they are for."""
-    cited: dict[int, list[Citation]] = {}
-    ranges = cited_sentences(sentences, [(one["start"], one["end"]) for one in marked])
-    for citation, places in zip(marked, ranges, strict=True):
-        for place in places:
-            cited.setdefault(place, []).append(citation)
-    for citation in attributed:
-        for place, sentence in enumerate(sentences):
-            if sentence.start < citation["end"] and citation["start"] < sentence.end:
-                cited.setdefault(place, []).append(citation)
-    return {place: [one for one in found if one["matched"] and one["quote"]] for place, found in cited.items()}
+        yield {"start": sentence.start, "end": sentence.end, "says": says, "sources": proving}
 
 
 def _source(citation: Citation, documents: Sequence[Passage], catalogue: Catalogue | None) -> dict[str, Any] | None:
@@ -131,13 +124,17 @@ def _source(citation: Citation, documents: Sequence[Passage], catalogue: Catalog
     holding = [one for one in documents if one["metadata"].get("doc_id") == doc_id and quote in one["content"]]
     if not holding:
         return None
-    metadata, content = holding[0]["metadata"], holding[0]["content"]
-    start = metadata.get("start_char", 0) + content.index(quote)
+    metadata, (before, _, _) = holding[0]["metadata"], holding[0]["content"].partition(quote)
+    start = metadata.get("start_char", 0) + len(before)
+    # The first row of the Markdown table that the quote is a row of.
+    above = ["|"] * before.endswith("\n") + before.splitlines()[::-1]
+    rows = list(takewhile(lambda line: line.lstrip().startswith("|"), above))
+    table_head = rows[-1].strip() if "|" in quote and len(rows) > 1 else ""
     return {
         "doc_id": doc_id,
         "title": citation["title"],
         "section": str(metadata.get("section") or ""),
-        "table_head": _table_head(content, quote) or str(metadata.get("table_head") or "").strip(),
+        "table_head": table_head or str(metadata.get("table_head") or "").strip(),
         "file": metadata.get("file_path"),
         "page": citation["page"],
         **_in_file(doc_id, quote, start, catalogue),
@@ -145,16 +142,6 @@ def _source(citation: Citation, documents: Sequence[Passage], catalogue: Catalog
         "quote": quote,
         "support": citation["support"],
     }
-
-
-def _table_head(content: str, quote: str) -> str:
-    """Return the first row of the Markdown table that the quote is a row of; empty where it is none."""
-    place = content.index(quote)
-    above = content[:place].splitlines()[::-1]
-    if content[:place].endswith("\n"):
-        above = ["|", *above]
-    rows = list(takewhile(lambda line: line.lstrip().startswith("|"), above))
-    return rows[-1].strip() if "|" in quote and len(rows) > 1 else ""
 
 
 def _in_file(doc_id: str | None, quote: str, start: int, catalogue: Catalogue | None) -> Mapping[str, Any]:

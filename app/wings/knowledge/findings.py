@@ -1,35 +1,138 @@
 """Read documents, and return all that there is to find in them."""
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.settings import Settings
-from app.wings.knowledge.linted import Document, Finding, place, read_documents
 from app.wiring.index import Index
 from app.wiring.storage import parser
 from chains.citations.claims import Claim, ClaimReader
 from chains.citations.contradiction import contradict
 from chains.documents.versions import replaced, told_apart
+from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk
+from chains.ingestion.files import SourceFile, find_files
+from chains.ingestion.parsing import Parsed, Parser
 from chains.ingestion.source import title_of
-from chains.ingestion.text_files import LOADERS
+from chains.ingestion.text_files import FRONT_MATTER, LOADERS
 from chains.ports import Progress
+from chains.regular_files import read_any_text
 from chains.side_steps import side_step
 from chains.text.letters import letters, one_line, skeleton
 from chains.text.quantities import Quantity
 from chains.text.tokens import tokens
 from chains.text.words import plain_words
+
+Kind = Literal["conflict", "unreadable", "link", "old", "duplicate", "passage", "title", "version"]
+ERRORS: Final[frozenset[Kind]] = frozenset({"conflict", "unreadable", "link"})
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """Something that an owner of documents should look at; `line` is 0 where a file has no lines."""
+
+    file: str
+    line: int
+    kind: Kind
+    message: str
+    other_file: str = ""
+    other_line: int = 0
+
+    @property
+    def level(self) -> Literal["error", "warning"]:
+        return "error" if self.kind in ERRORS else "warning"
+
+    def __str__(self) -> str:
+        return f"{place(self.file, self.line)}: {self.kind}: {self.message}"
+
+
+def shown(path: Path) -> str:
+    """Return a path as it is opened from the working directory."""
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+
+
+def place(file: str, line: int) -> str:
+    """Return a file and a line as compilers and editors write them."""
+    return f"{file}:{line}" if line else file
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A file that was read; `text` is empty but for Markdown and plain text, whose lines can be named.
+
+    `metadata` is what it says of itself, with its place and an id, as the index has them.
+    """
+
+    file: SourceFile
+    parsed: Parsed
+    text: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        return shown(self.file.path)
+
+    @cached_property
+    def metadata(self) -> dict[str, str]:
+        return {"doc_id": self.file.relative} | self.parsed.metadata | {"file_path": self.file.relative}
+
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        return self.parsed.chunks
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [found.start() for found in re.finditer("\n", self.text)]
+
+    def line_of(self, name: str) -> int:
+        """Return the line of a value of the front matter; 0 where none gives it."""
+        found = re.search(rf"^{name}\b", self.text, re.MULTILINE | re.IGNORECASE)
+        return self.line(found.start()) if found else 0
+
+    def line(self, offset: int) -> int:
+        """Return the line of an offset, from 1; 0 where the file has no lines."""
+        return bisect_right(self._lines, offset - 1) + 1 if self.text else 0
+
+
+def read_documents(
+    parser: Parser,
+    paths: Sequence[Path],
+    findings: list[Finding],
+    progress: Progress | None = None,
+    *,
+    endings: Collection[str] | None = None,
+) -> Iterator[Document]:
+    """Yield the documents below the paths, in the order of their names; files that cannot be read go to `findings`.
+
+    Raise IngestionError if a path is neither a folder nor a file that a loader reads.
+    """
+    found = find_files(paths, endings or parser.endings)
+    findings += [Finding(one.path, 0, "unreadable", one.reason) for one in found.problems]
+    for number, file in enumerate(found.files, start=1):
+        try:
+            parsed = parser.parse(file.path)
+            faults = [warning for warning in parsed.warnings if warning.startswith(FRONT_MATTER)]
+            findings += [Finding(shown(file.path), 0, "unreadable", fault) for fault in faults]
+            yield Document(file, parsed, read_any_text(file.path)[0] if file.path.suffix.lower() in LOADERS else "")
+            yield from (Document(file.attachment(name), more, "") for name, more in parsed.attached.items())
+        except IngestionError as error:
+            findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
+        if progress:
+            progress(number, len(found.files), file.relative)
+
 
 Step = Callable[[Sequence[Document]], Iterable[Finding]]
 
@@ -91,10 +194,10 @@ def find_old(documents: Sequence[Document], today: date, max_age_days: int = 0) 
     for document in documents:
         review, updated = (_date(document.parsed.metadata.get(name, "")) for name in ("review_by", "last_updated"))
         if review and review < today:
-            yield Finding(document.name, _line_of(document, "review_by"), "old", f"its review was due on {review}")
+            yield Finding(document.name, document.line_of("review_by"), "old", f"its review was due on {review}")
         elif max_age_days and updated and (today - updated).days > max_age_days:
             message = f"last updated on {updated}, more than {max_age_days} days ago"
-            yield Finding(document.name, _line_of(document, "last_updated"), "old", message)
+            yield Finding(document.name, document.line_of("last_updated"), "old", message)
 
 
 def find_versions(documents: Sequence[Document]) -> Iterator[Finding]:
@@ -113,11 +216,6 @@ def _date(text: str) -> date | None:
         return date.fromisoformat(found[0]) if found else None
     except ValueError:
         return None
-
-
-def _line_of(document: Document, name: str) -> int:
-    found = re.search(rf"^{name}\b", document.text, re.MULTILINE | re.IGNORECASE)
-    return document.line(found.start()) if found else 0
 
 
 def find_untitled(documents: Sequence[Document]) -> Iterator[Finding]:
@@ -142,7 +240,7 @@ def find_alike_titles(documents: Sequence[Document]) -> Iterator[Finding]:
         is_labelled = letters(title) == letters(other.metadata["title"]) and mine != others
         if other is not document and not is_labelled:
             message = f"no reader of a citation can tell {title!r} from the title of {other.name}: name it otherwise"
-            yield Finding(document.name, _line_of(document, "title"), "title", message, other.name)
+            yield Finding(document.name, document.line_of("title"), "title", message, other.name)
 
 
 def find_broken_links(documents: Sequence[Document]) -> Iterator[Finding]:
@@ -336,7 +434,5 @@ def _contradicting(some: Sequence[Stated]) -> Iterator[tuple[Stated, Stated]]:
             index[word, claim.conditions].append(stated)
 
 
-STEPS = (
-    *(find_conflicts, find_duplicates, find_boilerplate, find_versions, find_untitled, find_alike_titles),
-    *(find_broken_links, find_unreachable),
-)
+STEPS = [find_conflicts, find_duplicates, find_boilerplate, find_versions, find_untitled, find_alike_titles]
+STEPS += [find_broken_links, find_unreachable]

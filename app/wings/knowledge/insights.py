@@ -279,26 +279,21 @@ def write_new(file: Path, text: str) -> None:
 
 
 def proposed(answers: Iterable[LoggedAnswer]) -> str:
-    """Return tests, as YAML, from the answers that users rated well: each question once, the newest answer of it."""
+    """Return tests, as YAML, from the answers that users rated well: each question once, the newest answer of it.
+
+    The answer of now has to cite the same files, and to say the figures that the quotes give.
+    """
     cases: dict[str, dict[str, Any]] = {}
-    for one in answers:
-        if one.question and one.outcome == "answered" and (one.score or 0) > 0 and (case := _case(one)):
-            cases.setdefault(one.question.casefold(), case)
+    for answer in answers:
+        sentences = (answer.certificate or {}).get("sentences", ())
+        cited = dict.fromkeys(source["file"] or source["doc_id"] for one in sentences for source in one["sources"])
+        if answer.question and answer.outcome == "answered" and (answer.score or 0) > 0 and cited:
+            quotes = [(one["says"], " ".join(source["quote"] for source in one["sources"])) for one in sentences]
+            figures = (figure for says, quote in quotes for figure in _FIGURE.findall(says) if figure in quote)
+            said = {"must_say": must_say} if (must_say := list(dict.fromkeys(figures))) else {}
+            case = {"question": answer.question} | said | {"must_cite": list(cited), "audience": answer.audience}
+            cases.setdefault(answer.question.casefold(), case)
     return _yaml(list(cases.values())) if cases else ""
-
-
-def _case(answer: LoggedAnswer) -> dict[str, Any] | None:
-    """Return the test of an answer: it cites the same files, and says the figures that its quotes give."""
-    sentences = (answer.certificate or {}).get("sentences", ())
-    cited = dict.fromkeys(source["file"] or source["doc_id"] for one in sentences for source in one["sources"])
-    if not cited:
-        return None
-    case: dict[str, Any] = {"question": answer.question}
-    quotes = [(one["says"], " ".join(source["quote"] for source in one["sources"])) for one in sentences]
-    figures = (figure for says, quote in quotes for figure in _FIGURE.findall(says) if figure in quote)
-    if must_say := list(dict.fromkeys(figures)):
-        case["must_say"] = must_say
-    return case | {"must_cite": list(cited), "audience": answer.audience}
 
 
 def _yaml(value: Any) -> str:

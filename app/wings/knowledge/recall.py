@@ -71,15 +71,11 @@ def holders(wanted: Mapping[str, Words], documents: Iterable[Sequence[Document]]
                     quote = wanted[key].quote
                     if key not in hits and text[place : place + len(quote)] == quote:
                         hits.add(key)
-        yield from ((key, _passage(passages, wanted[key])) for key in hits if _holds(text, wanted[key].head))
-
-
-def _passage(passages: Sequence[Document], words: Words) -> str:
-    for passage in passages:
-        text = tokens_of(f"{passage.page_content}\n\n{passage.metadata.get('table_head') or ''}")
-        if _holds(text, words.quote) and _holds(text, words.head):
-            return str(passage.id)
-    return ""
+        texts = {str(passage.id): tokens_of(text_of([passage])) for passage in passages} if hits else {}
+        for key in hits:
+            if _holds(text, wanted[key].head):
+                whole = (id_ for id_, words in texts.items() if all(_holds(words, part) for part in wanted[key]))
+                yield key, next(whole, "")
 
 
 def _holds(text: Tokens, words: Tokens) -> bool:
@@ -251,13 +247,13 @@ def index_changed(index: Index) -> None:
     if newly and index.outbox is not None:
         for answer in recalled(store, index.current(), limit=MOST_EVENTS):
             if any(change.statement in newly for change in answer.changes):
-                entry = {name: value for name, value in answer.entry().items() if value is not None}
-                payload = _named(entry | {"changes": [_named(change) for change in entry["changes"]]})
+                entry = answer.entry()
+                payload = {EVENT_NAMES.get(name, name): value for name, value in entry.items() if value is not None}
+                payload["changes"] = [
+                    {EVENT_NAMES.get(name, name): value for name, value in change.items()}
+                    for change in entry["changes"]
+                ]
                 index.outbox.leave("AnswerRecalled", payload, correlation_id=str(uuid4()))
-
-
-def _named(values: dict[str, Any]) -> dict[str, Any]:
-    return {EVENT_NAMES.get(name, name): value for name, value in values.items()}
 
 
 def count_of_recalled(index: Index, _paths: Sequence[str]) -> Iterator[str]:

@@ -91,21 +91,16 @@ EXAMPLE = """- question: What is the GST rate on imports?
   must_cite: gst_guide"""
 
 
-def _text(file: Path, root: Path) -> str:
-    """Return the text of a file; a folder of a stranger must not show what lies outside of it."""
-    try:
+def _cases(file: Path, root: Path) -> Iterator[FileCase]:
+    name = str(file.relative_to(root))
+    try:  # A folder of a stranger must not show what lies outside of it.
         is_inside = file.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError):  # Links in a circle.
         is_inside = False
-    if not is_inside:
-        raise IngestionError("it is a symbolic link out of the folder, or to nowhere")
-    return read_text(file)
-
-
-def _cases(file: Path, root: Path) -> Iterator[FileCase]:
-    name = str(file.relative_to(root))
     try:
-        values = read_values(_text(file, root))
+        if not is_inside:
+            raise IngestionError("it is a symbolic link out of the folder, or to nowhere")
+        values = read_values(read_text(file))
         yield from (FileCase(name, place, case) for place, case in enumerate(_CASES.validate_python(values or []), 1))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -263,12 +258,25 @@ def _show_changes(commit: str, before: Sequence[Answer], results: Sequence[Resul
 
 
 def _answers_at(folder: Path, commit: str, cases: Sequence[FileCase]) -> list[Answer]:
-    """Return the answers from an index of the folder as it was at a commit."""
+    """Return the answers from an index of the folder as it was at a commit.
+
+    Raise ConfigurationError if there is no git, no repository, or no such commit.
+    """
     from app.wiring import open_service
 
     with tempfile.TemporaryDirectory() as place:
         documents = Path(place) / folder.resolve().name
-        _check_out(folder, commit, documents)
+        documents.mkdir()
+        # git reads the name of a commit, never an option.
+        archive = ["git", "-C", str(folder), "archive", "--format=tar", "--end-of-options", commit, "."]
+        try:
+            packed = subprocess.run(archive, capture_output=True, check=True).stdout  # noqa: S603
+            subprocess.run(["tar", "-x", "-C", str(documents)], input=packed, check=True, capture_output=True)  # noqa: S603, S607
+        except FileNotFoundError as error:
+            raise ConfigurationError(f"--changed-since needs git and tar: {error}") from error
+        except subprocess.CalledProcessError as error:
+            why = " ".join(error.stderr.decode(errors="replace").split())
+            raise ConfigurationError(f"--changed-since {commit!r}: {why}") from error
         complain(f"Ingesting the documents of {commit} ...")
         settings = read_settings().replace(
             vector_store_type="chroma", chroma_host=None, chroma_path=Path(place) / "index", min_chunks=0
@@ -276,25 +284,6 @@ def _answers_at(folder: Path, commit: str, cases: Sequence[FileCase]) -> list[An
         services = open_service(settings, serving=False)
         services.index.ingest([documents])
         return [_answer(case, services) for case in cases]
-
-
-def _check_out(folder: Path, commit: str, target: Path) -> None:
-    """Write the folder's files as they were at a commit.
-
-    Raise ConfigurationError if there is no git, no repository, or no such commit.
-    """
-    target.mkdir()
-    name = "." if folder == Path() else str(folder)
-    try:
-        # git reads the name of a commit, never an option.
-        found = ["git", "-C", name, "archive", "--format=tar", "--end-of-options", commit, "."]
-        archive = subprocess.run(found, capture_output=True, check=True)  # noqa: S603
-        subprocess.run(["tar", "-x", "-C", str(target)], input=archive.stdout, check=True, capture_output=True)  # noqa: S603, S607
-    except FileNotFoundError as error:
-        raise ConfigurationError(f"--changed-since needs git and tar: {error}") from error
-    except subprocess.CalledProcessError as error:
-        why = " ".join(error.stderr.decode(errors="replace").split())
-        raise ConfigurationError(f"--changed-since {commit!r}: {why}") from error
 
 
 def junit_xml(results: Sequence[Result]) -> bytes:

@@ -270,13 +270,10 @@ def _by_source(says: str, source: Mapping[str, Any], read: Reader | None) -> Ver
     if source["rule"] and not rule:
         differences = _differences(says, source["quote"], heading)
         return Verdict(says, failure=f"the quote does not prove it: {'; '.join(differences)}")
-    return Verdict(says, rule=rule if source["rule"] else None, note=_changed(source, read) if read else "")
-
-
-def _changed(source: Mapping[str, Any], read: Reader) -> str:
-    document = read(source)
+    document = read(source) if read else None
     changed = document is not None and document.sha256 not in {None, source["sha256"]}
-    return f"{source['file']} changed elsewhere" if changed else ""
+    note = f"{source['file']} changed elsewhere" if changed else ""
+    return Verdict(says, rule=rule if source["rule"] else None, note=note)
 
 
 def _misplaced(source: Mapping[str, Any], read: Reader) -> str | None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 
 from app.wings.knowledge.answer_log import UNLOGGED
@@ -14,7 +13,7 @@ from app.wiring import Service
 from chains.context import format_context
 from chains.documents.audience import Audience
 from chains.documents.library import Entry
-from chains.documents.naming import place_name
+from chains.documents.naming import place_in, place_text
 from chains.errors import QuestionError
 from chains.state import Answer, Passage
 from chains.text.tokens import tokens
@@ -63,7 +62,8 @@ def why(
     if entry is None:
         return _unread(expected, list(documents.entries.values()))
     if not entry.allows(audience):
-        return Reason("audience", f"{entry.title} is internal, and {audience} callers do not see it", _PUBLISH)
+        change = "write `audience: public` into its front matter, or ask as a member of staff"
+        return Reason("audience", f"{entry.title} is internal, and {audience} callers do not see it", change)
     if jurisdiction is not None and entry.jurisdiction != jurisdiction:
         stated = f"states the jurisdiction {entry.jurisdiction!r}" if entry.jurisdiction else "states no jurisdiction"
         explanation = f"{entry.title} {stated}, and only documents of {jurisdiction!r} are searched"
@@ -76,9 +76,6 @@ def why(
     }
     answer = services.chain.invoke(asked, config)  # type: ignore[arg-type] # A Question.
     return _lost_in(answer, entry, services) or _unfound(answer, entry, services, config, top_k)
-
-
-_PUBLISH = "write `audience: public` into its front matter, or ask as a member of staff"
 
 
 def _unread(expected: str, entries: Sequence[Entry]) -> Reason:
@@ -107,9 +104,8 @@ def _lost_in(answer: Answer, entry: Entry, services: Service) -> Reason | None:
         reached = answer["documents"][: held[0] + 1]
         needed = sum(services.index.tokens.count(one["content"]) for one in reached)
         explanation = f"its best passage is number {held[0] + 1}, and only {len(shown)} fit into the prompt"
-        return Reason(
-            "cut", explanation, f"MAX_CONTEXT_TOKENS={needed + 50 * len(reached)} (now {budget}), or shorter chunks"
-        )
+        change = f"MAX_CONTEXT_TOKENS={needed + 50 * len(reached)} (now {budget}), or shorter chunks"
+        return Reason("cut", explanation, change)
     if answer["outcome"] != "answered":
         explanation = f"the model was shown it, and the answer was withheld: {answer['outcome']}"
         query = answer["metadata"]["search_query"]
@@ -128,39 +124,27 @@ def _unfound(answer: Answer, entry: Entry, services: Service, config: RunnableCo
     far = services.answerer.retriever.invoke(query, config, top_k=FAR, threshold=0.0)
     places = [place for place, one in enumerate(far) if one.metadata.get("doc_id") == entry.doc_id]
     if not places:
-        return _wordless(query, entry, services)
+        text = " ".join(chunk.page_content for chunk in services.index.library.chunks(entry.doc_id))
+        held = {word.key for word in tokens(f"{entry.title} {text}")}
+        lacking = list(dict.fromkeys(word.text for word in tokens(query) if word.weight > 0 and word.key not in held))
+        explanation = f"none of its {entry.chunks} chunks is among the {FAR} nearest"
+        explanation += f"; it lacks the words {', '.join(lacking)}" if lacking else ""
+        return Reason("no passage", explanation, f"write a heading or a sentence with them into {entry.title}")
     place, limit = places[0], top_k or services.settings.retrieval.top_k
     score, threshold = float(far[place].metadata.get("score") or 0), services.settings.retrieval.threshold
     best = max(float(far[one].metadata.get("score") or 0) for one in places)
     if best < threshold or (place < limit and score < threshold):
         explanation = f"its best passage has the similarity {best:.2f}, and RELEVANCE_THRESHOLD is {threshold:g}"
-        return Reason(
-            "threshold",
-            explanation,
-            f"RELEVANCE_THRESHOLD={max(0.0, best - 0.01):.2f}, or the question's words in a heading",
-        )
+        change = f"RELEVANCE_THRESHOLD={max(0.0, best - 0.01):.2f}, or the question's words in a heading"
+        return Reason("threshold", explanation, change)
     before = far[min(limit, place) - 1]
-    explanation = f"its best passage, {_named(far[place])}, is number {place + 1} of all, behind {_named(before)}"
+    mine, other = (place_text({**place_in(one.metadata), "url": None}) for one in (far[place], before))
     difference = float(before.metadata.get("score") or 0) - score
+    explanation = f"its best passage, {mine}, is number {place + 1} of all, behind {other}"
     explanation += f" (similarity {score:.2f}, {abs(difference):.2f} {'less' if difference > 0 else 'more'})"
-    return Reason(
-        "outranked", explanation, f"RETRIEVAL_TOP_K={place + 1} (now {limit}), or the question's words in a heading"
-    )
-
-
-def _wordless(query: str, entry: Entry, services: Service) -> Reason:
-    text = " ".join(chunk.page_content for chunk in services.index.library.chunks(entry.doc_id))
-    held = {word.key for word in tokens(f"{entry.title} {text}")}
-    lacking = list(dict.fromkeys(word.text for word in tokens(query) if word.weight > 0 and word.key not in held))
-    explanation = f"none of its {entry.chunks} chunks is among the {FAR} nearest"
-    explanation += f"; it lacks the words {', '.join(lacking)}" if lacking else ""
-    return Reason("no passage", explanation, f"write a heading or a sentence with them into {entry.title}")
+    change = f"RETRIEVAL_TOP_K={place + 1} (now {limit}), or the question's words in a heading"
+    return Reason("outranked", explanation, change)
 
 
 def _places(passages: Sequence[Passage], entry: Entry) -> list[int]:
     return [place for place, one in enumerate(passages) if one["metadata"].get("doc_id") == entry.doc_id]
-
-
-def _named(chunk: Document) -> str:
-    metadata = chunk.metadata
-    return place_name(str(metadata.get("title") or ""), metadata.get("section"), metadata.get("page"))

@@ -14,8 +14,7 @@ from app.ledger.answers import LoggedAnswer
 from app.settings import load_settings
 from app.wings.knowledge import findings, recall
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.findings import find_conflicts, read_and_lint
-from app.wings.knowledge.linted import Document
+from app.wings.knowledge.findings import Document, find_conflicts, read_and_lint
 from app.wiring import Service, open_service
 from chains.errors import ConfigurationError
 from evals import rows
