@@ -143,9 +143,11 @@ def replaced(documents: Sequence[Mapping[str, Any]], today: int | None = None) -
         today: as an ordinal of the calendar; by default this day.
     """
     now = today or datetime.now(UTC).toordinal()
-    found: dict[int, int | None] = {
-        place: None for place, one in enumerate(documents) if one.get(SUPERSEDED) or not _is_current(one, now)
-    }
+    found: dict[int, int | None] = {}
+    for place, one in enumerate(documents):
+        is_current = _day(one.get(VALID_FROM)) <= now <= (_date_in(one.get(VALID_UNTIL))[2] or now)
+        if one.get(SUPERSEDED) or not is_current:
+            found[place] = None
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, one in enumerate(documents):
         if series := series_of(str(one.get("title") or "")):
@@ -165,11 +167,6 @@ def replaced(documents: Sequence[Mapping[str, Any]], today: int | None = None) -
             if other != place and any(name in named for name in _names(metadata)):
                 found[other] = place
     return found
-
-
-def _is_current(metadata: Mapping[str, Any], now: int) -> bool:
-    """Say whether this day is within those that a document states for itself."""
-    return _day(metadata.get(VALID_FROM)) <= now <= (_date_in(metadata.get(VALID_UNTIL))[2] or now)
 
 
 def _names(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -253,9 +250,10 @@ def is_left(title: str, question: str) -> bool:
 
 
 def names_edition(title: str, question: str) -> bool:
-    """Say whether a question names the edition of a title, or the year or month of it."""
-    named, asked = list(_edition(STATE.sub("", title))), list(_edition(question))
-    return any(kind == other and _begins(numbers, some) for kind, some in asked for other, numbers in named)
+    """Say whether a question names the edition of a title, or the year or month of it; any day is of its year."""
+    named = list(_edition(STATE.sub("", title)))
+    asked = [(kind, tuple(filter(None, numbers))) for kind, numbers in _edition(question)]
+    return any(kind == other and numbers[: len(known)] == known for kind, known in asked for other, numbers in named)
 
 
 def editions_in(text: str) -> tuple[str, ...]:
@@ -276,12 +274,6 @@ def two_versions(titles: Sequence[str], question: str) -> list[str]:
     ranked = sorted(titles, key=lambda title: (names_edition(title, question), version_order(title)), reverse=True)
     pairs = ([other for other in ranked if series_of(other) == series_of(one) != ""][:2] for one in ranked)
     return sorted(next((pair for pair in pairs if len(pair) > 1), []), key=version_order)
-
-
-def _begins(numbers: tuple[int, ...], asked: tuple[int, ...]) -> bool:
-    """Say whether a version is the one that is asked for; a year without its month is any day of it."""
-    known = tuple(number for number in asked if number)
-    return numbers[: len(known)] == known
 
 
 def _id(passage: "Passage") -> str:

@@ -173,8 +173,13 @@ class Chunker:
 
     def _cut(self, source: str, whole: SourceSpan, non_breaking: list[SourceSpan]) -> Iterator[SourceSpan]:
         """Yield the chunks of one stretch, in order and trimmed, none of them cut inside a `non_breaking` span."""
-        fixed = [SourceSpan(start - whole.start, end - whole.start) for start, end in non_breaking]
-        text = _cuttable(source[whole.start : whole.end], fixed)
+        signs = list(source[whole.start : whole.end])
+        for match in LOOKS_LIKE_HEADING.finditer("".join(signs)):
+            signs[match.start() : match.end()] = "x" * len(match[0])
+        fixed = (SourceSpan(start - whole.start, end - whole.start) for start, end in non_breaking)
+        for start, end in (*(match.span() for match in ROW.finditer(source[whole.start : whole.end])), *fixed):
+            signs[start:end] = FIXED * (end - start)
+        text = "".join(signs)
         cut: SourceSpan | None = None
         for piece in self._split(text, SourceSpan(0, len(text))):
             words = source[whole.start + piece.start : whole.start + piece.end]
@@ -224,16 +229,6 @@ class Chunker:
             yield SourceSpan(pieces[first].start, pieces[-1].end)
 
 
-def _cuttable(text: str, fixed: Iterable[SourceSpan]) -> str:
-    """Return the text with a sign in place of each character at which nothing may be cut."""
-    signs = list(text)
-    for match in LOOKS_LIKE_HEADING.finditer(text):
-        signs[match.start() : match.end()] = "x" * len(match[0])
-    for start, end in (*(match.span() for match in ROW.finditer(text)), *fixed):
-        signs[start:end] = FIXED * (end - start)
-    return "".join(signs)
-
-
 def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
     """Return the headings of the document itself, not those inside quotations and lists."""
     inline = MarkdownIt("commonmark")
@@ -248,24 +243,23 @@ def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
 
 
 def _join_headings(headings: list[Heading], source: str, limit: int) -> list[Heading]:
-    """Return the headings that start chunks of their own: not those inside a part of at most `limit` characters."""
+    """Return the headings that start chunks of their own: not those inside a part of at most `limit` characters.
+
+    A part is a heading of level 2 or below with all that stands under it, if that is not only headings.
+    """
     kept: list[Heading] = []
     joined_until = 0
     for number, heading in enumerate(headings):
-        if heading.start >= joined_until:
-            kept.append(heading)
-            joined_until = _part_end(headings, number, source, limit) if heading.level > 1 else 0
+        if heading.start < joined_until:
+            continue
+        kept.append(heading)
+        below = pairwise([*headings[number:], Heading("", 0, len(source), len(source))] if heading.level > 1 else [])
+        has_text = False
+        for above, following in below:
+            if following.start - heading.start > limit:
+                break
+            has_text = has_text or bool(source[above.end : following.start].strip())
+            if following.level <= heading.level:
+                joined_until = following.start if has_text else 0
+                break
     return kept
-
-
-def _part_end(headings: list[Heading], number: int, source: str, limit: int) -> int:
-    """Return where all that stands under a heading ends; 0 if that is longer than `limit` or only headings."""
-    has_text = False
-    for place in range(number, len(headings)):
-        following = headings[place + 1] if place + 1 < len(headings) else Heading("", 0, len(source), len(source))
-        if following.start - headings[number].start > limit:
-            break
-        has_text = has_text or bool(source[headings[place].end : following.start].strip())
-        if following.level <= headings[number].level:
-            return following.start if has_text else 0
-    return 0

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
@@ -57,11 +58,6 @@ class SourceFile:
     def attachment(self, name: str) -> "SourceFile":
         """Return a document within this file as one below it."""
         return replace(self, path=self.path / name)
-
-    @property
-    def label(self) -> str:
-        """Return the folders between the root and the file, or the name of the root: the category of last resort."""
-        return "_".join(self.path.relative_to(self.root).parent.parts or (self.root.name,))
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -257,7 +253,7 @@ class Sources:
     """The sources of an index: those that it names, and those that this run adds."""
 
     def __init__(self, recorded: Collection[Source]) -> None:
-        self._recorded = set(recorded)
+        self.recorded = set(recorded)
         self._by_id: dict[str, Source] = {}
         self._by_path: dict[Path, Source] = {}
         self._claimed: set[str] = set()
@@ -292,12 +288,11 @@ class Sources:
         self._claimed.add(source.doc_id)
         return source, warning
 
-    def is_recorded(self, source: Source) -> bool:
-        return source in self._recorded
-
     def _identify(self, file: SourceFile) -> Source:
         wanted = Source(file.doc_id, str(file.root), file.relative)
-        for doc_id in _ids(file):
+        ids = accumulate(reversed(file.root.parts[1:]), lambda doc_id, name: f"{name}_{doc_id}", initial=file.doc_id)
+        unique = f"{file.doc_id}_{hashlib.sha256(str(file.path).encode()).hexdigest()[:12]}"
+        for doc_id in (*ids, unique):
             owner = self._by_id.get(doc_id)
             if owner is None or (doc_id not in self._claimed and owner.is_gone):
                 break
@@ -324,13 +319,3 @@ class Sources:
             and not any(source.path.is_relative_to(one) for one in unknown)
             and (source.root == str(folder) or source.is_gone)
         ]
-
-
-def _ids(file: SourceFile) -> Iterator[str]:
-    """Yield the ids that a file may have, the best first; the last one is taken by no other file."""
-    doc_id = file.doc_id
-    yield doc_id
-    for name in reversed(file.root.parts[1:]):
-        doc_id = f"{name}_{doc_id}"
-        yield doc_id
-    yield f"{file.doc_id}_{hashlib.sha256(str(file.path).encode()).hexdigest()[:12]}"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -147,9 +147,8 @@ def _add(
     chunks = _documents(replace(file, root=Path(source.root)), source.doc_id, parsed)
     changes = writer.write(source, chunks)
     internal = chunks[0].metadata["audience"] == "internal"
-    marked = "" if internal else _warn_of_mark(f"{file.given.name}/{file.relative}", parsed)
-    warnings = [warning, *parsed.warnings, _warn_of_suspicious(parsed), marked]
-    report.warnings.extend(Problem(file.relative, text) for text in warnings if text)
+    doubts = _doubts(f"{file.given.name}/{file.relative}", parsed, public=not internal)
+    report.warnings.extend(Problem(file.relative, text) for text in (warning, *parsed.warnings, *doubts) if text)
     if changes.added or changes.updated or changes.deleted:
         whole = changes.added == len(chunks)
         report.changes.append(FileChange(file.relative, "add" if whole else "update"))
@@ -163,29 +162,29 @@ def _add(
     return bool(internal)
 
 
-def _warn_of_suspicious(parsed: Parsed) -> str:
-    marked, chunks = len(parsed.suspicious), len(parsed.chunks)
-    words = ", ".join(dict.fromkeys(f"“{words[:MOST_QUOTED]}”" for words in parsed.suspicious.values()))
-    text = f"{marked} of {chunks} chunks read like orders to a language model, and are not shown to it: {words}"
-    return text if marked else ""
-
-
-def _warn_of_mark(path: str, parsed: Parsed) -> str:
-    """Return the warning of a public file that says, by its name or in its first lines, that it is not."""
-    if name := mark_in_name(path):
-        where = f"its path says {name!r}"
-    elif parsed.mark:
-        where = f"its first lines say {parsed.mark[:MOST_QUOTED]!r}"
-    else:
-        return ""
-    return f"strangers may see it, though {where}; write `audience: internal` into it, or move it to an internal folder"
+def _doubts(path: str, parsed: Parsed, *, public: bool) -> Iterator[str]:
+    """Yield the warnings of a file with orders to the model, and of a public one that says it is not for everybody."""
+    if marked := len(parsed.suspicious):
+        words = ", ".join(dict.fromkeys(f"“{words[:MOST_QUOTED]}”" for words in parsed.suspicious.values()))
+        chunks = f"{marked} of {len(parsed.chunks)} chunks"
+        yield f"{chunks} read like orders to a language model, and are not shown to it: {words}"
+    name = mark_in_name(path)
+    if public and (name or parsed.mark):
+        where = f"its path says {name!r}" if name else f"its first lines say {parsed.mark[:MOST_QUOTED]!r}"
+        remedy = "write `audience: internal` into it, or move it to an internal folder"
+        yield f"strangers may see it, though {where}; {remedy}"
 
 
 def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
-    stated, below = parsed.metadata.get("category"), (*_folders(file.path, file), *_folders(file.path.resolve(), file))
+    inside = (
+        path.relative_to(file.root) for path in (file.path, file.path.resolve()) if path.is_relative_to(file.root)
+    )
+    stated, below = parsed.metadata.get("category"), [name for path in inside for name in path.parts[:-1]]
+    # The last resort are the folders between the root and the file, or the name of the root.
+    label = "_".join(file.path.relative_to(file.root).parent.parts or (file.root.name,))
     common = {
         **parsed.metadata,
-        "category": category_of([*file.folders, stated], below=below) or stated or file.label,
+        "category": category_of([*file.folders, stated], below=below) or stated or label,
         "file_path": file.relative,
         DOC_ID: doc_id,
     }
@@ -213,14 +212,10 @@ def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
     ]
 
 
-def _folders(path: Path, file: SourceFile) -> tuple[str, ...]:
-    """Return the names of the corpus's folders that a path lies in."""
-    return path.relative_to(file.root).parts[:-1] if path.is_relative_to(file.root) else ()
-
-
 def indexed_fields(chunk: Document) -> tuple[str, str, str]:
     """Return what of a chunk is searched by words: title, section path and page, and its text; figures in one form."""
-    return searchable(_title(chunk)), searchable(" > ".join(_path(chunk))), searchable(_words(chunk))
+    title, path, words = _said(chunk)
+    return searchable(title), searchable(" > ".join(path)), searchable(words)
 
 
 def indexed_text(chunk: Document) -> str:
@@ -229,21 +224,16 @@ def indexed_text(chunk: Document) -> str:
     Of the path in a source with pages only its end: the parts of a long report, whose names all chunks share, would
     hide what one of them says.
     """
-    path = _path(chunk)
+    title, path, words = _said(chunk)
     names = path[-NAMES_ON_A_PAGE:] if chunk.metadata.get("page") else path
-    return "\n".join(filter(None, [" > ".join(filter(None, [_title(chunk), *names])), _words(chunk)]))
+    return "\n".join(filter(None, [" > ".join(filter(None, [title, *names])), words]))
 
 
-def _title(chunk: Document) -> str:
-    return str(chunk.metadata.get("title") or "")
-
-
-def _path(chunk: Document) -> list[str]:
-    """Return the names of the sections that the chunk is in, and its page."""
-    sections: list[str] = json.loads(chunk.metadata.get("section_path") or "[]")
-    page = chunk.metadata.get("page")
-    return [*sections, f"page {page}"] if page else sections
-
-
-def _words(chunk: Document) -> str:
-    return "\n".join(filter(None, [chunk.metadata.get("table_head"), chunk.page_content]))
+def _said(chunk: Document) -> tuple[str, list[str], str]:
+    """Return the title of a chunk, the names of the sections that it is in and its page, and its words."""
+    metadata = chunk.metadata
+    path = json.loads(metadata.get("section_path") or "[]") + [f"page {metadata.get('page')}"] * bool(
+        metadata.get("page")
+    )
+    words = "\n".join(filter(None, [metadata.get("table_head"), chunk.page_content]))
+    return str(metadata.get("title") or ""), path, words

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any
 
 from chains.documents.audience import INTERNAL, category_of, is_internal_source, is_public
@@ -126,10 +126,7 @@ def mark_in_name(path: str) -> str:
 
 def _first_lines(text: str, most: int) -> Iterator[str]:
     lines = (line.strip() for line in folded(visible(text[:HEAD_CHARACTERS])).splitlines())
-    for number, line in enumerate(filter(None, lines)):
-        if number == most:
-            return
-        yield line
+    return islice(filter(None, lines), most)
 
 
 def _leaves(value: object) -> Iterator[str]:

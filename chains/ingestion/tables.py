@@ -104,7 +104,9 @@ def table_text(grid: Grid, *, following: Grid = ()) -> str:
     rows = _without_blanks(grid)
     above, rows = _above_the_head(rows)
     lines = [_words(row) for row in above]
-    columns, heads = len(rows[0]) if rows else 0, 0 if _is_about(rows, following) else _heads(rows)
+    # Two names with their values, such as author and version, stand above a wider table.
+    about = len(rows) == 2 and [*map(_filled, rows)] == [2, 2] and following and _filled(following[0]) != 2  # noqa: PLR2004
+    columns, heads = len(rows[0]) if rows else 0, 0 if about else _heads(rows)
     if columns < 2 or len(rows) < 2 or (columns == 2 and not heads):  # noqa: PLR2004 - No table.
         return "\n".join([*lines, *[""][: len(lines)], *(f"- {words}" for words in map(_words, rows))])
     names, body = head_and_rows(rows, heads)
@@ -115,7 +117,8 @@ def table_text(grid: Grid, *, following: Grid = ()) -> str:
 def head_and_rows(rows: Grid, heads: int | None = None) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns and the rows below them; `heads` rows hold the names, if that is known."""
     count = _heads(rows) if heads is None else heads
-    names = [_name([row[column].text for row in rows[:count]]) for column in range(len(rows[0]))]
+    parts = ([row[column].text for row in rows[:count]] for column in range(len(rows[0])))
+    names = [": ".join(dict.fromkeys(filter(None, some))) for some in parts]  # Each part once.
     return names, _with_labels([[place.text for place in row] for row in rows[count:]])
 
 
@@ -148,22 +151,8 @@ def markdown_tables(text: str) -> Iterator[Table]:
         yield Table(match.start(), match.end(1), match.end())
 
 
-def _is_about(rows: Grid, following: Grid) -> bool:
-    """Say whether two names with their values, such as author and version, stand above a wider table."""
-    return len(rows) == 2 and all(map(_is_pair, rows)) and bool(following) and not _is_pair(following[0])  # noqa: PLR2004
-
-
-def _is_pair(row: Sequence[Place]) -> bool:
-    return _filled(row) == 2  # noqa: PLR2004 - Name and value.
-
-
 def row_text(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _name(parts: Iterable[str]) -> str:
-    """Return the name of a column from its head rows, each part once."""
-    return ": ".join(dict.fromkeys(filter(None, parts)))
 
 
 def _words(row: Sequence[Place]) -> str:
@@ -245,17 +234,12 @@ def _heads_go_on(rows: Grid, number: int) -> bool:
     if groups and (shared or not row[0].text or names_values):
         return True
     gaps = [column for column, place in enumerate(above) if column and not place.text and row[column].text]
-    if len(gaps) >= 1 and not row[0].text and above[0].text and number == 1:
-        _spread(above, row)
-        return True
-    return False
-
-
-def _spread(groups: list[Place], names: Sequence[Place]) -> None:
-    """Let the label of a group stand over all its columns, where the sheet leaves them blank."""
-    for column in range(1, len(groups)):
-        if not groups[column].text and names[column].text:
-            groups[column] = groups[column - 1] if names[column - 1].text else groups[column]
+    if not gaps or row[0].text or not above[0].text or number != 1:
+        return False
+    # The label of a group stands over all its columns, where the sheet leaves them blank.
+    for column in gaps:
+        above[column] = above[column - 1] if row[column - 1].text else above[column]
+    return True
 
 
 def has_head(rows: Grid) -> bool:

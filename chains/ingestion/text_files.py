@@ -3,7 +3,6 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -45,7 +44,9 @@ def shown_markdown(text: str) -> tuple[str, tuple[str, ...]]:
     def shown(part: re.Match[str]) -> str:
         words = part[0]
         if part["table"]:
-            return _table(words)
+            from chains.ingestion.markup import table_of  # noqa: PLC0415 - Few texts have one, and it takes a while.
+
+            return f"\n\n{table}\n\n" if (table := table_of(words).strip()) else words
         if part["remark"]:
             return (f"{part['name'].strip()}:" if part["name"].strip() else "").ljust(len(words), _HIDDEN)
         is_first = not text[: part.start()].strip()
@@ -66,15 +67,6 @@ def shown_markdown(text: str) -> tuple[str, tuple[str, ...]]:
     return "\n".join(lines), warnings
 
 
-def _table(html: str) -> str:
-    from chains.ingestion.markup import table_of  # noqa: PLC0415 - Few texts have one, and the parser takes a while.
-
-    table = table_of(html).strip()
-    return f"\n\n{table}\n\n" if table else html
-
-
-Parse = Callable[[str, Stated], dict[str, Any]]
-
 FRONT_MATTER = "the front matter"  # Every fault of one is told in words that begin so.
 # A block that has none of these is text between two lines, and no front matter.
 NAMES = frozenset(
@@ -89,7 +81,7 @@ _DASHES = re.compile(r"[-\u2010-\u2015\u2212]{3,}|[\u2014\u2015]-?|\.{3}")
 _PLUSES = re.compile(r"\+{3,}")
 
 
-def read_unusual(text: str, parse: Parse, stated: Stated) -> tuple[dict[str, Any], int]:
+def read_unusual(text: str, stated: Stated) -> tuple[dict[str, Any], int]:
     """Return the values of a front matter of another form, and where the text below it begins; nothing and 0 without.
 
     `stated` collects what it says of who may read the document.
@@ -107,7 +99,7 @@ def read_unusual(text: str, parse: Parse, stated: Stated) -> tuple[dict[str, Any
         values = strings(tomllib.loads(block)) if fence is _PLUSES else {}
         found.note_all(values)
     with suppress(IngestionError, ValueError, RecursionError):
-        values = values or parse(block, found)
+        values = values or _parse(block, found)
     if NAMES.isdisjoint(values):
         return {}, 0
     stated.values |= found.values
@@ -138,7 +130,11 @@ def load_markdown(path: Path) -> SourceText:
     shown, unseen = shown_markdown(text[start:])
     require_words(shown)
     metadata = _metadata(values, shown, path) | stated.strictest()
-    return SourceText(text[:start] + shown, start, metadata, warnings=(*warnings, *faults, *unseen, *_warnings(values)))
+    unlinked = [
+        f"source_urls holds {words[:MAX_SHOWN]!r}, which is no link and is left out; write https://host/page"
+        for words in not_links(values.get("source_urls"))[:MOST_WARNINGS]
+    ]
+    return SourceText(text[:start] + shown, start, metadata, warnings=(*warnings, *faults, *unseen, *unlinked))
 
 
 def _readable_front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int, tuple[str, ...]]:
@@ -187,7 +183,7 @@ LOADERS = {**dict.fromkeys((".md", ".markdown"), load_markdown), **dict.fromkeys
 def _front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int]:
     """Return the values of the front matter, and where the text below it begins; nothing and 0 without one."""
     found = _FRONT_MATTER.match(text)
-    return (_parse(found[1], stated), found.end()) if found else read_unusual(text, _parse, stated)
+    return (_parse(found[1], stated), found.end()) if found else read_unusual(text, stated)
 
 
 def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
@@ -246,8 +242,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(filter(None, map(_plain, value)))
     return " ".join(without_controls(str(value or "")).split())
-
-
-def _warnings(values: dict[str, Any]) -> Iterator[str]:
-    for text in not_links(values.get("source_urls"))[:MOST_WARNINGS]:
-        yield f"source_urls holds {text[:MAX_SHOWN]!r}, which is no link and is left out; write https://host/page"

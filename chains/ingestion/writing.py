@@ -118,15 +118,11 @@ class Writer:
         new, stale = [key for key in keyed if key not in before], before - keyed.keys()
         self.change.new += new
         self.change.stale |= stale
-        if new or stale or not self.sources.is_recorded(source):
+        if new or stale or source not in self.sources.recorded:
             self.change.sources[source.doc_id] = source
         if not self._dry_run:
             staged = self._into.staged(new) if new else set()
-            waiting = [
-                Document(keyed[key].page_content, id=key, metadata=keyed[key].metadata)
-                for key in new
-                if key not in staged
-            ]
+            waiting = [keyed[key].model_copy(update={"id": key}) for key in new if key not in staged]
             self._new += waiting
             self._documents += bool(waiting)
             if len(self._new) >= CHUNKS_A_BATCH:
