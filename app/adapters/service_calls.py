@@ -124,29 +124,24 @@ class ServiceCalls:
         Raise an error of the service's kind; DeadlineError if the question's time is used up.
         """
         try:
-            with self._guarded(callbacks) as timeout_s:
-                yield timeout_s
+            with self._breaker.guard():
+                timeout_s = min(self._timeout_s, check_time(callbacks))
+                try:
+                    yield timeout_s
+                except httpx.HTTPStatusError as error:
+                    raise self._refused(error.response) from error
+                except httpx.TimeoutException as error:
+                    msg = f"the {self._kind.name} at {self.url} did not answer within {timeout_s:g} s; try again"
+                    raise self._kind.error(msg, failure="unavailable") from error
+                except httpx.DecodingError as error:
+                    raise self.misfit(self._kind.unreadable) from error
+                except httpx.HTTPError as error:
+                    msg = f"the {self._kind.name} at {self.url} cannot be reached; check {self._kind.address}"
+                    raise self._kind.error(msg, failure="unavailable") from error
         except WaypointError:
             self._succeeded_at = -math.inf  # What is known of it is over: the next health check asks.
             raise
         self._succeeded_at = self._clock.now()
-
-    @contextmanager
-    def _guarded(self, callbacks: Any) -> Iterator[float]:
-        with self._breaker.guard():
-            timeout_s = min(self._timeout_s, check_time(callbacks))
-            try:
-                yield timeout_s
-            except httpx.HTTPStatusError as error:
-                raise self._refused(error.response) from error
-            except httpx.TimeoutException as error:
-                msg = f"the {self._kind.name} at {self.url} did not answer within {timeout_s:g} s; try again"
-                raise self._kind.error(msg, failure="unavailable") from error
-            except httpx.DecodingError as error:
-                raise self.misfit(self._kind.unreadable) from error
-            except httpx.HTTPError as error:
-                msg = f"the {self._kind.name} at {self.url} cannot be reached; check {self._kind.address}"
-                raise self._kind.error(msg, failure="unavailable") from error
 
     def check(self, body: Mapping[str, Any], read: Read[Any]) -> None:
         """Send a request, unless one succeeded lately and the circuit is closed; errors are those of an attempt."""

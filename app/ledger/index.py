@@ -88,7 +88,16 @@ class PassageIndex(Held):
         VectorStoreError if the ledger cannot be read.
         """
         with self.database.reading():
-            self._check()
+            made_with, made_format = self.database.fact("embedding_model"), self.database.fact("format")
+            if made_format not in {None, str(FORMAT)}:
+                msg = f"the index in {self.place} was made by an earlier version, in another form; {REBUILD}"
+                raise ConfigurationError(msg)
+            if made_with not in {None, self.recipe.embedding_model}:
+                msg = (
+                    f"the index in {self.place} was made with the embedding model {made_with!r}, "
+                    f"not {self.recipe.embedding_model!r}; {REBUILD}, or set EMBEDDING_MODEL"
+                )
+                raise ConfigurationError(msg)
             return Passages(self.database, self.recipe, self.vectors, self.version())
 
     @contextmanager
@@ -159,19 +168,6 @@ class PassageIndex(Held):
 
     def close(self) -> None:
         self.vectors.close()
-
-    def _check(self) -> None:
-        """Raise ConfigurationError where the index cannot be used with these settings."""
-        made_with, made_format = self.database.fact("embedding_model"), self.database.fact("format")
-        if made_format not in {None, str(FORMAT)}:
-            msg = f"the index in {self.place} was made by an earlier version, in another form; {REBUILD}"
-            raise ConfigurationError(msg)
-        if made_with not in {None, self.recipe.embedding_model}:
-            msg = (
-                f"the index in {self.place} was made with the embedding model {made_with!r}, "
-                f"not {self.recipe.embedding_model!r}; {REBUILD}, or set EMBEDDING_MODEL"
-            )
-            raise ConfigurationError(msg)
 
     def _add(self, rows: Iterator[Row]) -> int:
         first = int(self.database.value("SELECT coalesce(max(row), 0) FROM passages")) + 1
@@ -322,7 +318,14 @@ def _add_to_postgres(
     copy: Callable[[str, Mapping[str, str], Iterable[Any]], None] = cast("PostgresDatabase", database).copy_rows
     copy("passages", COLUMNS, (list(value.values()) for value in values))
     counts = count_terms(["\n".join(texts) for texts in searched])
-    numbers = _count_terms(database, counts, [value["audience"] == "public" for value in values])
+    passages = Counter(term for count in counts for term in count)
+    seen = (count for count, value in zip(counts, values, strict=True) if value["audience"] == "public")
+    public = Counter(term for count in seen for term in count)
+    numbers: dict[str, int] = {}
+    for query in (COUNT_KNOWN, ADD_TERMS):  # The passages of every term, first of those that are there.
+        terms = sorted(passages.keys() - numbers)
+        counted = {"counts": [passages[term] for term in terms], "public": [public[term] for term in terms]}
+        numbers |= dict(map(tuple, database.rows(query, terms=terms, **counted)))
     lengths = [min(MOST_TOKENS, count.total()) for count in counts]
     rows = list(zip([value["row"] for value in values], searched, counts, lengths, strict=True))
     words = ((row, texts[2], [numbers[term] for term in count], length) for row, texts, count, length in rows)
@@ -333,20 +336,3 @@ def _add_to_postgres(
         for term, times in count.items()
     )
     copy("postings", POSTING, sorted(postings))  # Neighbours in the table's key.
-
-
-def _count_terms(database: Database, counts: Sequence[Counter[str]], is_public: Sequence[bool]) -> dict[str, int]:
-    """Count the passages of every term, and return the terms' numbers."""
-    passages = Counter(term for count in counts for term in count)
-    public = Counter(term for count, seen in zip(counts, is_public, strict=True) if seen for term in count)
-
-    def columns(terms: list[str]) -> dict[str, Any]:
-        return {
-            "terms": terms,
-            "counts": [passages[term] for term in terms],
-            "public": [public[term] for term in terms],
-        }
-
-    numbers: dict[str, int] = dict(map(tuple, database.rows(COUNT_KNOWN, **columns(sorted(passages)))))
-    new = [term for term in sorted(passages) if term not in numbers]
-    return numbers | dict(map(tuple, database.rows(ADD_TERMS, **columns(new))))

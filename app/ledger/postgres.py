@@ -59,7 +59,14 @@ class PostgresDatabase(Database):
     dialect = "postgresql"
 
     def __init__(self, url: str, *, schema: str, pool_size: int, timeout_s: float) -> None:
-        self._options, self.schema = _options_of(url), schema
+        driver, self.schema = psycopg(), schema
+        from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as below.
+
+        try:
+            self._options: dict[str, Any] = conninfo_to_dict(url)
+        except driver.Error:
+            msg = "DATABASE_URL is no address of a database; it has to look like postgresql://user:password@host/name"
+            raise ConfigurationError(msg) from None  # Its words hold parts of the address.
         engine = create_engine(
             "postgresql+psycopg://",
             creator=partial(_connect, self._options, schema, timeout_s),
@@ -132,7 +139,19 @@ class PostgresDatabase(Database):
     def _make_room(self, connection: Connection) -> None:
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('waypoint.tables'))")
-        _require_pgvector(connection, self.place)
+        if not connection.exec_driver_sql(AVAILABLE).scalar():
+            msg = f"the server of {self.place} has no pgvector; install it there (package postgresql-NN-pgvector)"
+            raise ConfigurationError(msg)
+        try:
+            with connection.begin_nested():
+                connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
+        except VectorStoreError as error:
+            msg = f"pgvector is not switched on in {self.place}; as an administrator run there: CREATE EXTENSION vector"
+            raise ConfigurationError(msg) from error
+        used = str(connection.exec_driver_sql("SELECT extversion FROM pg_extension WHERE extname = 'vector'").scalar())
+        if tuple(int(part) for part in used.split(".")[:2]) < LEAST_PGVECTOR:
+            remedy = "install 0.8 or later, and run there: ALTER EXTENSION vector UPDATE"
+            raise ConfigurationError(f"pgvector {used} in {self.place} is too old; {remedy}")
         connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
 
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:
@@ -162,22 +181,6 @@ def _spelled(statement: str) -> str:
     return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
 
 
-def _require_pgvector(connection: Connection, address: str) -> None:
-    if not connection.exec_driver_sql(AVAILABLE).scalar():
-        msg = f"the server of {address} has no pgvector; install it there (package postgresql-NN-pgvector)"
-        raise ConfigurationError(msg)
-    try:
-        with connection.begin_nested():
-            connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
-    except VectorStoreError as error:
-        msg = f"pgvector is not switched on in {address}; as an administrator run there: CREATE EXTENSION vector"
-        raise ConfigurationError(msg) from error
-    used = str(connection.exec_driver_sql("SELECT extversion FROM pg_extension WHERE extname = 'vector'").scalar())
-    if tuple(int(part) for part in used.split(".")[:2]) < LEAST_PGVECTOR:
-        remedy = "install 0.8 or later, and run there: ALTER EXTENSION vector UPDATE"
-        raise ConfigurationError(f"pgvector {used} in {address} is too old; {remedy}")
-
-
 def keepable(text: str) -> str:
     """Return a text of the same length without the characters that the database refuses."""
     return text.replace("\0", " ").encode(errors="replace").decode()
@@ -204,19 +207,6 @@ def text_dumpers() -> tuple[Any, ...]:
             return super().dump(keepable(obj))
 
     return InCopies, InStatements
-
-
-def _options_of(url: str) -> dict[str, Any]:
-    """Return what the driver connects with. Raise ConfigurationError if the url is none."""
-    driver = psycopg()
-    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as above.
-
-    try:
-        options: dict[str, Any] = conninfo_to_dict(url)
-    except driver.Error:
-        msg = "DATABASE_URL is no address of a database; it has to look like postgresql://user:password@host/name"
-        raise ConfigurationError(msg) from None  # Its words hold parts of the address.
-    return options
 
 
 LOST = "the server ended the connection, or does not answer; what was not committed is undone: run it again"

@@ -86,7 +86,11 @@ class Vectors:
                 return hits
             if self.serves:
                 self._fill_beside(version)
-        return self._compared(version).nearest(vector, limit, where)
+        current = self._matrix
+        if current is None or current[0] != version:
+            query = f"SELECT id, vector, {', '.join(FILTERED)} FROM passages ORDER BY row"
+            self._matrix = current = version, _Matrix(self._database.rows(query))
+        return current[1].nearest(vector, limit, where)
 
     def of(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         sent, read = ("vector_send(vector)", from_wire) if self._in_postgres else ("vector", to_vector)
@@ -158,13 +162,6 @@ class Vectors:
             for id_, vector, *values in self._database.rows(query, ids=list(ids[start : start + AT_ONCE])):
                 where = {name: value for name, value in zip(FILTERED, values, strict=True) if value is not None}
                 yield Entry(id_, to_vector(vector), where)
-
-    def _compared(self, version: str) -> "_Matrix":
-        current = self._matrix
-        if current is None or current[0] != version:
-            query = f"SELECT id, vector, {', '.join(FILTERED)} FROM passages ORDER BY row"
-            self._matrix = current = version, _Matrix(self._database.rows(query))
-        return current[1]
 
     def _by_pgvector(
         self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]

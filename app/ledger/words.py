@@ -117,7 +117,11 @@ class Words(ABC):
         unknown = [
             word for word in words if word.isalpha() and not counts[word] and len(stem(word)) >= SHORTEST_CORRECTED
         ]
-        meant = {word: apart for word in unknown[:MOST_CORRECTED] if (apart := self._apart(word))}
+        meant: dict[str, str] = {}
+        for word in unknown[:MOST_CORRECTED]:
+            pairs = [f"{word[:at]} {word[at:]}" for at in range(SHORTEST_APART, len(word) - SHORTEST_APART + 1)]
+            if known := [pair for pair, count in self.frequencies(pairs).items() if count]:
+                meant[word] = known[0]
         mistyped = [word for word in unknown if word not in meant and not is_word(word)]
         meant |= {word: near for word in mistyped[:MOST_CORRECTED] if (near := self._known_neighbour(word))}
         return _WORD.sub(lambda match: meant.get(match[0].lower(), match[0]), question) if meant else question
@@ -142,11 +146,6 @@ class Words(ABC):
     def frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return the number of passages that hold each word, or phrase; 0 for one that none does."""
         return _remembered(self._frequencies, words, self._counted)
-
-    def _apart(self, word: str) -> str | None:
-        """Return the two words that a word is written from, if a passage holds them side by side."""
-        pairs = [f"{word[:at]} {word[at:]}" for at in range(SHORTEST_APART, len(word) - SHORTEST_APART + 1)]
-        return next((pair for pair, count in self.frequencies(pairs).items() if count), None)
 
     def _known_neighbour(self, word: str) -> str | None:
         """Return a known word whose stem is one typing error away, of several that which most passages hold."""

@@ -67,7 +67,12 @@ class MemoryStore(ExpiringStore):
         self._ttl_s = ttl_s
         self._lock = threading.Lock()
         timer = (clock or SystemClock()).now
-        self._values: TLRUCache[str, _Value] = TLRUCache(capacity, _expiry, timer, getsizeof=lambda value: value.size)
+        self._values: TLRUCache[str, _Value] = TLRUCache(
+            capacity,
+            lambda _, value, now: math.nextafter(now + value.ttl_s, math.inf),  # At its end a value is still there.
+            timer,
+            getsizeof=lambda value: value.size,
+        )
 
     @property
     def size(self) -> int:
@@ -93,10 +98,6 @@ class _Value(NamedTuple):
     data: bytes
     size: int
     ttl_s: float
-
-
-def _expiry(_: str, value: _Value, now: float) -> float:
-    return math.nextafter(now + value.ttl_s, math.inf)  # At the end of its time a value is still there.
 
 
 PREFIX = "waypoint"

@@ -80,18 +80,15 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
             update["structured_citations"] = list(citations_in(response, sources))
         if isinstance(last, AIMessage) and not last.tool_calls:
             given = last.content_blocks
-            blocks = [_annotated(block, sources) for block in checked_files(given)]
+            blocks = checked_files(given)
+            for place, block in enumerate(blocks):  # Behind those that its provider has made.
+                found = list(annotations_of(block["text"], sources)) if sources and block["type"] == "text" else []
+                blocks[place] = {**block, "annotations": [*block.get("annotations", []), *found]} if found else block
             if blocks != given:
                 # Else LangChain reads the blocks as those of the model's provider.
                 standard = {**last.response_metadata, "output_version": "v1"}
                 update["messages"] = [last.model_copy(update={"content": blocks, "response_metadata": standard})]
         return update or None
-
-
-def _annotated(block: Any, sources: Sequence[CitedSource]) -> Any:
-    """Return a block of the final message with its citations behind those that its provider has made."""
-    found = list(annotations_of(block["text"], sources)) if sources and block["type"] == "text" else []
-    return {**block, "annotations": [*block.get("annotations", []), *found]} if found else block
 
 
 def _prepared(request: ModelRequest[Any]) -> ModelRequest[Any]:

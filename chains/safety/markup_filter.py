@@ -137,7 +137,12 @@ class MarkupFilter:
     def _whole_until(self) -> int:
         """Return how much of the held text is before a link or a tag that has not ended, and before the last word."""
         self._break_open(LONGEST)
-        places = [len(self._held) - len(_last_run(self._held))]
+        tail = self._held[-LONGEST:]
+        run = "" if not tail or tail[-1].isspace() else tail.rsplit(None, 1)[-1]
+        # A link may begin in the last word, or in the end of a very long one.
+        places = [
+            len(self._held) - len(run if len(run) <= SHORT_RUN or _NOTABLE.search(run) else run[-LONGEST // 50 :])
+        ]
         if opened := _OPEN.search(self._held):
             places.append(opened.start())
         comment = self._held.rfind("<!--", len(self._held) - LONGEST if len(self._held) > LONGEST else 0)
@@ -184,12 +189,9 @@ class MarkupFilter:
                 is_enclosed = self._held[: found.start()].endswith("(") and shown.startswith(f"{REMOVED})")
                 return shown.replace(REMOVED, REMOVED[1:-1], 1) if is_enclosed else shown
         destination = found["destination"] or found["defined"]
-        if destination is None or self._may_lead_to(destination):
+        if destination is None or _RELATIVE.fullmatch(destination) or self._allow(destination.strip("<>")):
             return found[0]
         return "]" if found.lastgroup == "link" else "] :"
-
-    def _may_lead_to(self, destination: str) -> bool:
-        return bool(_RELATIVE.fullmatch(destination)) or self._allow(destination.strip("<>"))
 
     def _bare(self, run: str, *, goes_on: bool) -> str:
         url = run.rstrip(TRAILING)
@@ -199,10 +201,3 @@ class MarkupFilter:
         if not self._allow(written):
             return f"{REMOVED}{run[len(url) :]}"
         return f"{run} " if goes_on else run
-
-
-def _last_run(text: str) -> str:
-    """Return the characters at the end that a link may begin in: the last word, or the end of a very long one."""
-    tail = text[-LONGEST:]
-    run = "" if not tail or tail[-1].isspace() else tail.rsplit(None, 1)[-1]
-    return run if len(run) <= SHORT_RUN or _NOTABLE.search(run) else run[-LONGEST // 50 :]

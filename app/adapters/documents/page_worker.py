@@ -78,11 +78,16 @@ def _words(page: pypdfium2.PdfPage, quote: str) -> dict[str, Any]:
     count = min(text.count_chars(), MOST_CHARACTERS)
     # One character for each of pdfium's, because its own text leaves some out.
     shown = "".join(chr(pypdfium2.raw.FPDFText_GetUnicode(text, number)) for number in range(count))
-    boxes = [
-        _fractions(page, text.get_rect(number), wide, high)
-        for start, end in _ranges(shown, quote)
-        for number in range(text.count_rects(start, end - start))
-    ]
+    across, down = FINENESS, max(1, round(FINENESS * high / wide))
+    position = pypdfium2.PdfPosConv(page, (0, 0, across, down, 0))
+    boxes = []  # Left, top, width and height in parts of the page as it is seen; pdfium counts points from below.
+    for start, end in _ranges(shown, quote):
+        for number in range(text.count_rects(start, end - start)):
+            box = text.get_rect(number)
+            corners = [position.to_bitmap(*box[:2]), position.to_bitmap(*box[2:])]
+            (left, right), (top, bottom) = (sorted(values) for values in zip(*corners, strict=True))
+            parts = (left / across, top / down, (right - left) / across, (bottom - top) / down)
+            boxes.append([round(part, 4) for part in parts])
     return {"width": round(wide, 2), "height": round(high, 2), "words": [box for box in boxes if box[2] and box[3]]}
 
 
@@ -96,18 +101,6 @@ def _ranges(text: str, quote: str) -> Iterator[tuple[int, int]]:
         start = plain.find(words)
         if words and start >= 0:
             yield shown[start][1], shown[start + len(words) - 1][1] + 1
-
-
-def _fractions(
-    page: pypdfium2.PdfPage, box: tuple[float, float, float, float], wide: float, high: float
-) -> list[float]:
-    """Return a box in points, counted from below, as left, top, width and height in parts of the page as it is seen."""
-    across, down = FINENESS, max(1, round(FINENESS * high / wide))
-    position = pypdfium2.PdfPosConv(page, (0, 0, across, down, 0))
-    corners = [position.to_bitmap(*box[:2]), position.to_bitmap(*box[2:])]
-    (left, right), (top, bottom) = (sorted(values) for values in zip(*corners, strict=True))
-    parts = (left / across, top / down, (right - left) / across, (bottom - top) / down)
-    return [round(part, 4) for part in parts]
 
 
 if __name__ == "__main__":

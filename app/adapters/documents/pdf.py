@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 import pypdfium2
 from pypdfium2 import raw
 
-from app.adapters.documents.pdf_grid import grids, in_rows
 from app.adapters.documents.pdf_headings import (
     FoundHeading,
     headings,
@@ -21,7 +20,7 @@ from app.adapters.documents.pdf_headings import (
     without_running,
 )
 from app.adapters.documents.pdf_lines import PART_OF_PAGE, Line, joined, picture_part, read_lines, text_of
-from app.adapters.documents.pdf_tables import FoundTable, in_reading_order, tables, with_tables
+from app.adapters.documents.pdf_tables import FoundTable, grids, in_reading_order, in_rows, tables, with_tables
 from chains.errors import IngestionError
 from chains.ingestion.source import (
     MAX_NAME,
@@ -89,7 +88,11 @@ def _read(document: pypdfium2.PdfDocument, number: int, recognition: TextRecogni
     lines, unseen = read
     page = document[number]
     try:
-        if lines and not _is_scan(page, lines):
+        wide, high = page.get_size()
+        written = sum((line.right - line.left) * (line.top - line.bottom) for line in lines)
+        # A picture covers most of a scan, and the letters next to nothing of it, as a stamp does.
+        is_scan = written < PART_OF_LETTERS * wide * high and picture_part(page) >= PART_OF_PAGE
+        if lines and not is_scan:
             return ReadPage(lines, unseen=tuple(unseen))
         what = "is mostly a picture" if lines else "has no text"
         if recognition is None:
@@ -102,13 +105,6 @@ def _read(document: pypdfium2.PdfDocument, number: int, recognition: TextRecogni
     if _words(found) <= _words(lines):
         return ReadPage(lines, "" if lines else what, tuple(unseen))
     return ReadPage(found, "is a picture; its words were recognized and may be wrong")
-
-
-def _is_scan(page: pypdfium2.PdfPage, lines: Sequence[Line]) -> bool:
-    """Say whether a picture covers most of the page, and the letters next to nothing of it, as a stamp on a scan."""
-    wide, high = page.get_size()
-    written = sum((line.right - line.left) * (line.top - line.bottom) for line in lines)
-    return written < PART_OF_LETTERS * wide * high and picture_part(page) >= PART_OF_PAGE
 
 
 def _words(lines: Sequence[Line]) -> int:
@@ -227,20 +223,16 @@ def with_values(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, lines:
     """Return the lines with each value behind the words on its row, or as a line of its own."""
     lines = list(lines)
     for words, left, middle in _fields(document, page):
-        label = next((number for number, line in enumerate(lines) if _is_beside(line, left, middle, words)), None)
+        ticked = words in {"yes", "no"}  # The label of a box to tick may stand behind it.
+        rows = (line.bottom - line.size / 2 <= middle <= line.top + line.size / 2 for line in lines)
+        label = next((at for at, on_row in enumerate(rows) if on_row and (ticked or lines[at].left < left)), None)
         if label is not None:
             before = lines[label].text
-            sign = ":" if words in {"yes", "no"} and not before.endswith(":") else ""
+            sign = ":" if ticked and not before.endswith(":") else ""
             lines[label] = lines[label]._replace(text=f"{before}{sign} {words}")
-        elif words not in {"yes", "no"}:
+        elif not ticked:
             lines.append(Line(words, 10, False, left, middle - 5, left + 5 * len(words), middle + 5))
     return lines
-
-
-def _is_beside(line: Line, left: float, middle: float, words: str) -> bool:
-    """Say whether a line stands on the row of a field: before it, or behind a box to tick."""
-    on_row = line.bottom - line.size / 2 <= middle <= line.top + line.size / 2
-    return on_row and (line.left < left or words in {"yes", "no"})
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[tuple[str, float, float]]:

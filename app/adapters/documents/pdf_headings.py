@@ -21,20 +21,15 @@ LONGEST_NAME = 150
 
 def report_title(text: str) -> str:
     """Return company, year and form of a report to a stock exchange, as `ACME Corp 2022 10-K`; else nothing."""
-    company, form = _company(text.splitlines()), FORM.search(text)
+    lines, form = text.splitlines(), FORM.search(text)
+    number = next((number for number, line in enumerate(lines) if REGISTRANT.search(line)), 0)
+    above = [line for line in lines[max(0, number - 4) : number] if LETTERS.search(line)]
+    # The company stands above the words "Exact name of registrant", perhaps behind a drawn line.
+    company = _RULE.split(above[-1])[-1].strip()[:LONGEST_NAME] if above else ""
     if not company or not form:
         return ""
     year = PERIOD.search(text) or REPORTED.search(text)
     return " ".join(filter(None, [company, year[1] if year else "", form[1].upper()]))
-
-
-def _company(lines: Sequence[str]) -> str:
-    """Return the line above the words "Exact name of registrant"; a drawn line may stand before it on the same one."""
-    for number, line in enumerate(lines):
-        if REGISTRANT.search(line):
-            above = [text for text in lines[max(0, number - 4) : number] if LETTERS.search(text)]
-            return _RULE.split(above[-1])[-1].strip()[:LONGEST_NAME] if above else ""
-    return ""
 
 
 def is_cover(text: str) -> bool:
@@ -102,15 +97,18 @@ def without_running(pages: Sequence[list[Line]]) -> list[list[Line]]:
     The first page keeps its words: what other pages repeat may be the title there.
     """
     counts = Counter(key for lines in pages for key in {_key(lines[number]) for number in _edges(lines)})
-    repeated = {
-        key
-        for key, count in counts.items()
-        if count
-        >= max(
-            FEWEST_PAGES, (PART_OF_PAGES if "#" in key or not _DIGITS.search(key) else PART_WITH_NUMBERS) * len(pages)
-        )
-    }
-    return [_kept(lines, repeated if number else set()) for number, lines in enumerate(pages)]
+    parts = {key: PART_OF_PAGES if "#" in key or not _DIGITS.search(key) else PART_WITH_NUMBERS for key in counts}
+    repeated = {key for key, count in counts.items() if count >= max(FEWEST_PAGES, parts[key] * len(pages))}
+    left = []
+    for number, lines in enumerate(pages):
+        running = {
+            place
+            for place in _edges(lines)
+            if (number and _key(lines[place]) in repeated)
+            or (not lines[place].pieces and _PAGE_NUMBER.fullmatch(lines[place].text))
+        }
+        left.append([line for place, line in enumerate(lines) if place not in running] or lines)
+    return left
 
 
 def without_contents(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], list[int]]:
@@ -132,17 +130,6 @@ def without_contents(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], lis
             entries.clear()
         kept.append([line for place, line in enumerate(lines) if place not in entries])
     return kept, found
-
-
-def _kept(lines: list[Line], repeated: set[str]) -> list[Line]:
-    edges = set(_edges(lines))
-    kept = [
-        line
-        for number, line in enumerate(lines)
-        if number not in edges
-        or not (_key(line) in repeated or (not line.pieces and _PAGE_NUMBER.fullmatch(line.text)))
-    ]
-    return kept or lines
 
 
 def _edges(lines: Sequence[Line]) -> list[int]:

@@ -218,7 +218,12 @@ def _line(text: pypdfium2.PdfTextPage, start: int, letters: str, parts: Parts) -
     _, low, right, high = text.get_charbox(last, loose=True)
     fonts, size = (_font(text, first), _font(text, last)), round(2 * (top - bottom)) / 2
     bold, italic = all(font.bold for font in fonts), all(font.italic for font in fonts)
-    cells = (bold or shown.isupper()) and len(shown) <= LONGEST_HEADING and _has_cells(text, start, letters, size)
+    words = pairwise(_WORD.finditer(letters) if (bold or shown.isupper()) and len(shown) <= LONGEST_HEADING else ())
+    gaps = (
+        text.get_charbox(start + word.start())[0] - text.get_charbox(start + before.end() - 1)[2]
+        for before, word in words
+    )
+    cells = any(gap > CELL_GAP * size for gap in gaps)
     pieces = tuple(_pieces(text, start, letters, size, parts))
     right, top, bottom = max(left, right), max(top, high), min(bottom, low)
     return Line(shown, size, bold, left, bottom, right, top, italic, pieces, cells)
@@ -240,15 +245,6 @@ def _pieces(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float, 
         if shown := _SPACES.sub(" ", storable(words.translate(_HYPHENS))).strip():
             places = (start + first + len(words) - len(words.lstrip()), start + first + len(words.rstrip()) - 1)
             yield Piece(text.get_charbox(places[0])[0], text.get_charbox(places[1])[2], shown)
-
-
-def _has_cells(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float) -> bool:
-    """Say whether the gap between two words is that of a table."""
-    words = list(_WORD.finditer(letters))
-    return any(
-        text.get_charbox(start + word.start())[0] - text.get_charbox(start + before.end() - 1)[2] > CELL_GAP * size
-        for before, word in pairwise(words)
-    )
 
 
 class _Font(NamedTuple):

@@ -1,14 +1,185 @@
-"""Tell the columns of a PDF page: those of prose are read one after the other, those of a table row by row."""
+"""Read the tables and columns of a PDF page.
 
+What stands in a drawn cell is one text, and the cells of a row are one line. Without rules, columns of prose are read
+one after the other, and those of a table row by row.
+"""
+
+import ctypes
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, takewhile
 from statistics import mean
 from typing import NamedTuple
 
+import pypdfium2
+from pypdfium2 import raw
+
 from app.adapters.documents.pdf_lines import Line, Piece
 from chains.ingestion.tables import has_head, head_and_rows, row_text, values_grid
+
+MOST_EDGES, MOST_RULES = 20_000, 4_000  # Of a page: a drawing has more.
+NEAR = 3.0  # In points: rules that are no further apart are one, and touch.
+SHORTEST = 4.0  # Of a rule.
+FEWEST_RULES = 3  # Of two rows or columns.
+LONGEST_CELL = 300  # Characters; longer ones are prose in a frame.
+MOST_SIDE_BY_SIDE = 3  # Lines that stand in two cells of a row at the same heights; more are rows without a rule.
+MARGIN = 4.0  # By which the text of a cell stands clear of the next column.
+
+Rule = tuple[float, float, float]
+"""Where it begins and ends, and its place across."""
+
+
+class Grid(NamedTuple):
+    """A ruled table: the places of its rules from left to right and from below, and the rules themselves."""
+
+    columns: list[float]
+    rows: list[float]
+    upright: list[Rule]
+    level: list[Rule]
+
+    def parts(self, left: float, right: float, height: float) -> bool:
+        """Return whether a rule stands between two edges at a height."""
+        return any(low <= height <= high and left - 1 <= place <= right + 1 for low, high, place in self.upright)
+
+    def cells(self, piece: Piece, height: float) -> list[tuple[int, int]]:
+        """Return the rows and columns of the cell that a piece stands in: those between the rules around it."""
+        middle = (piece.left + piece.right) / 2
+        columns, rows = (
+            _around(self.columns, self.upright, middle, height),
+            _around(self.rows, self.level, height, middle),
+        )
+        return [(row, column) for row in rows for column in columns]
+
+
+def _around(places: Sequence[float], rules: Sequence[Rule], value: float, across: float) -> range:
+    """Return the bands, counted from 0, between the two rules nearest to a value that reach a place across them."""
+    drawn = [place for begin, end, place in rules if begin - NEAR <= across <= end + NEAR]
+    at = [(number, place) for number, place in enumerate(places) if any(abs(place - other) <= NEAR for other in drawn)]
+    before, after = ([number for number, place in at if (place > value) is behind] for behind in (False, True))
+    return range(before[-1], after[0]) if before and after else range(0)
+
+
+def grids(page: pypdfium2.PdfPage) -> list[Grid]:
+    """Return the ruled tables of a page that have at least two rows and two columns."""
+    upright: list[Rule] = []
+    level: list[Rule] = []
+    for (x, y), (other_x, other_y) in islice(_edges(page), MOST_EDGES):
+        if abs(x - other_x) < 1 and abs(y - other_y) >= SHORTEST:
+            upright.append((min(y, other_y), max(y, other_y), x))
+        elif abs(y - other_y) < 1 and abs(x - other_x) >= SHORTEST:
+            level.append((min(x, other_x), max(x, other_x), y))
+    grids = []
+    for bottom, top in _runs(upright) if len(upright) + len(level) <= MOST_RULES else ():
+        across = [rule for rule in level if bottom - NEAR <= rule[2] <= top + NEAR]
+        for left, right in _runs(across):
+            near = [rule for rule in upright if left - NEAR <= rule[2] <= right + NEAR]
+            inside = [rule for rule in near if rule[0] < top and rule[1] > bottom]
+            beside = [rule for rule in across if rule[0] < right and rule[1] > left]
+            columns, rows = (_rules_of(place for _, _, place in rules) for rules in (inside, beside))
+            if min(len(columns), len(rows)) >= FEWEST_RULES:
+                grids.append(Grid(columns, rows, inside, beside))
+    return grids
+
+
+def _edges(page: pypdfium2.PdfPage) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+    """Yield both ends of each straight part of the paths that a page draws."""
+    for path in page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=1):
+        matrix, first, last = path.get_matrix(), None, None
+        for number in range(raw.FPDFPath_CountSegments(path)):
+            part, x, y = raw.FPDFPath_GetPathSegment(path, number), ctypes.c_float(), ctypes.c_float()
+            raw.FPDFPathSegment_GetPoint(part, x, y)
+            point, kind = matrix.on_point(x.value, y.value), raw.FPDFPathSegment_GetType(part)
+            if first is None or kind == raw.FPDF_SEGMENT_MOVETO:
+                first = point
+            elif last is not None and kind == raw.FPDF_SEGMENT_LINETO:
+                yield last, point
+            last = point
+            if raw.FPDFPathSegment_GetClose(part):
+                yield point, first
+
+
+def _runs(rules: Sequence[Rule]) -> list[tuple[float, float]]:
+    """Return the stretches that rules cover together."""
+    found: list[tuple[float, float]] = []
+    for begin, end, _ in sorted(rules):
+        if found and begin <= found[-1][1] + NEAR:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found
+
+
+def _rules_of(values: Iterable[float]) -> list[float]:
+    """Return the places of rules, each once."""
+    found: list[float] = []
+    for value in sorted(values):
+        if not found or value > found[-1] + NEAR:
+            found.append(value)
+    return found
+
+
+def in_rows(lines: Sequence[Line], tables: Sequence[Grid]) -> list[Line]:
+    """Return the lines of a page, those of each ruled table as one for each row, with the texts of its cells."""
+    for table in tables:
+        cells, places = _cells(lines, table), set()
+        rows = [_line_of(cells[row], table) for row in sorted(cells, reverse=True)]
+        if len(rows) < FEWEST_RULES - 1 or not all(rows):
+            continue
+        places = {line for row in cells.values() for cell in row.values() for line, _ in cell}
+        first = min(places)
+        others = [(number, line) for number, line in enumerate(lines) if number not in places]
+        before = [line for number, line in others if number < first]
+        lines = [*before, *(row for row in rows if row), *(line for number, line in others if number > first)]
+    return list(lines)
+
+
+Cells = dict[int, list[tuple[int, Line]]]
+"""The lines in the cells of a row, by column, with their places on the page."""
+
+
+def _cells(lines: Sequence[Line], table: Grid) -> dict[int, Cells]:
+    """Return the parts of lines by the row, counted from below, and the column that they stand in.
+
+    What stands in a cell of several rows or columns is that of each.
+    """
+    found: dict[int, Cells] = {}
+    for number, line in enumerate(lines):
+        height = (line.top + line.bottom) / 2
+        places = [table.cells(piece, height) for piece in line.parts]
+        for piece, cells in zip(line.parts, places if all(places) else (), strict=False):
+            part = line._replace(text=piece.text, left=piece.left, right=piece.right)
+            for row, column in cells:
+                found.setdefault(row, {}).setdefault(column, []).append((number, part))
+    return found
+
+
+def _line_of(cells: Cells, table: Grid) -> Line | None:
+    """Return a row as one line; None where it is no row: its cells hold prose, or several rows."""
+    beside = Counter(round(line.bottom) for cell in cells.values() for _, line in cell)
+    several = sum(count > 1 for count in beside.values())
+    texts = {
+        column: " ".join(line.text for _, line in sorted(cell, key=lambda placed: -placed[1].top))
+        for column, cell in sorted(cells.items())
+    }
+    if several > MOST_SIDE_BY_SIDE or max(map(len, texts.values())) > LONGEST_CELL:
+        return None
+    lines = [line for cell in cells.values() for _, line in cell]
+    pieces = tuple(
+        Piece(table.columns[column] + MARGIN, table.columns[column + 1] - MARGIN, texts.get(column, ""))
+        for column in range(len(table.columns) - 1)
+    )
+    return lines[0]._replace(
+        text=" ".join(texts.values()),
+        bold=all(line.bold for line in lines),
+        left=min(line.left for line in lines),
+        right=max(line.right for line in lines),
+        top=max(line.top for line in lines),
+        bottom=min(line.bottom for line in lines),
+        pieces=pieces,
+        cells=False,
+    )
+
 
 # A table has so many rows, and a row so many amounts: a line of prose may end with one.
 FEWEST_ROWS, FEWEST_AMOUNTS = 2, 2
@@ -68,17 +239,9 @@ def _is_head(line: Line) -> bool:
 
 
 def _is_row(line: Line) -> bool:
-    return len(line.text) <= LONGEST_ROW and not _is_head(line) and _amounts(line.text) >= FEWEST_AMOUNTS
-
-
-def _amounts(text: str) -> int:
-    count = 0
-    for word in reversed(text.split()):
-        if _AMOUNT.match(word):
-            count += 1
-        elif word not in _SIGNS:
-            break
-    return count
+    words = takewhile(lambda word: word in _SIGNS or _AMOUNT.match(word), reversed(line.text.split()))
+    amounts = sum(1 for word in words if _AMOUNT.match(word))
+    return len(line.text) <= LONGEST_ROW and not _is_head(line) and amounts >= FEWEST_AMOUNTS
 
 
 FEWEST_LINES, FEWEST_WORDS = 4, 3
@@ -206,9 +369,6 @@ def _run(lines: Sequence[Line]) -> list[list[str]]:
 
 def _column(piece: Piece, spans: Sequence[tuple[float, float]]) -> int | None:
     """Return the one column that a piece stands in."""
-    near = [
-        number
-        for number, (left, right) in enumerate(spans)
-        if piece.left <= right + TOLERANCE and piece.right >= left - TOLERANCE
-    ]
+    edges = [(left - TOLERANCE, right + TOLERANCE) for left, right in spans]
+    near = [number for number, (left, right) in enumerate(edges) if piece.left <= right and piece.right >= left]
     return near[0] if len(near) == 1 else None

@@ -1,5 +1,6 @@
 """The process that reads hostile files; `process.py` starts it."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -32,22 +33,18 @@ def _loader(name: str) -> Loader:
 LOADERS: dict[str, Loader] = {**text_files.LOADERS, **{f".{name}": _loader(name) for name in hooks.names("readers")}}
 
 
-def _loaders(task: dict[str, Any]) -> dict[str, Loader]:
-    """Return the loaders; scanned pages of PDF files are read where the task names a program for that."""
-    if not task.get("recognition"):
-        return LOADERS
-    try:
-        recognition = hooks.wing("office.ocr:Tesseract")(**task["recognition"])
-    except ConfigurationError:  # It is left out of this installation.
-        return LOADERS
-    load_pdf = hooks.load("readers", "pdf")
-    return {**LOADERS, ".pdf": partial(load_pdf, recognition=recognition)}
-
-
 def answer(task: dict[str, Any]) -> dict[str, Any]:
-    """Parse the file of a task; return what JSON can carry."""
+    """Parse the file of a task; return what JSON can carry.
+
+    Scanned pages of PDF files are read where the task names a program for that, and what calls it is installed.
+    """
+    loaders = dict(LOADERS)
+    if task.get("recognition"):
+        with suppress(ConfigurationError):
+            recognition = hooks.wing("office.ocr:Tesseract")(**task["recognition"])
+            loaders[".pdf"] = partial(hooks.load("readers", "pdf"), recognition=recognition)
     try:
-        parsed = parse_file(Path(task["path"]), _loaders(task), Chunker(**task["chunker"]))
+        parsed = parse_file(Path(task["path"]), loaders, Chunker(**task["chunker"]))
     except IngestionError as error:
         return {"problem": str(error)}
     except MemoryError:

@@ -78,15 +78,17 @@ def _shorten(root: Run, runs: Trace) -> None:
         outputs = run.outputs or {}
         if run.run_type == "retriever":
             documents = outputs.get("documents") or []
-            run.outputs = {"documents": [_in_place(document) for document in documents]}
+            places = [
+                {name: one.metadata[name] for name in _PLACE if one.metadata.get(name) is not None} for one in documents
+            ]
+            run.outputs = {
+                "documents": [
+                    Document(one.page_content, metadata=place) for one, place in zip(documents, places, strict=True)
+                ]
+            }
         elif run.parent_run_id == root.id:
             same = {name for name, value in outputs.items() if value and value == answer.get(name)}
             run.outputs = {name: f"see {root.name}" if name in same else value for name, value in outputs.items()}
-
-
-def _in_place(document: Document) -> Document:
-    metadata = {name: document.metadata[name] for name in _PLACE if document.metadata.get(name) is not None}
-    return Document(document.page_content, metadata=metadata)
 
 
 class LangSmith:

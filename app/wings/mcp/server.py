@@ -234,19 +234,12 @@ def listed(library: Library, config: RunnableConfig, cursor: str | None) -> type
     first = int(cursor or "0")
     catalogue = library.catalogue(audience_in(config))
     entries = list(catalogue.entries.values())
-    resources = [
-        types.Resource(
-            uri=AnyUrl(_address(entry.doc_id) or ""),
-            name=entry.doc_id,
-            title=catalogue.title(entry.doc_id),
-            description=", ".join(
-                filter(None, (entry.category, entry.organisation, entry.jurisdiction, entry.last_updated))
-            )
-            or None,
-            mimeType="text/markdown",
-        )
-        for entry in entries[first : first + PAGE]
-    ]
+    resources = []
+    for entry in entries[first : first + PAGE]:
+        about = ", ".join(filter(None, (entry.category, entry.organisation, entry.jurisdiction, entry.last_updated)))
+        uri, title = AnyUrl(_address(entry.doc_id) or ""), catalogue.title(entry.doc_id)
+        named: dict[str, Any] = {"name": entry.doc_id, "title": title, "description": about or None}
+        resources.append(types.Resource(uri=uri, mimeType="text/markdown", **named))
     following = str(first + PAGE) if first + PAGE < len(entries) else None
     return types.ListResourcesResult(resources=resources, nextCursor=following)
 

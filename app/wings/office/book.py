@@ -1,7 +1,6 @@
 """Read books (.epub): an archive of XHTML pages in the order of its spine; chapters become sections."""
 
 import posixpath
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,20 +31,18 @@ def load_epub(path: Path) -> SourceText:
         place = str(_xml(archive, CONTAINER).find("rootfile")["full-path"])
         package = _xml(archive, place)
         title = words_of(package.find("title")) or title_of(path)
-        chapters = [_chapter(archive, name, title) for name in dict.fromkeys(_spine(package, posixpath.dirname(place)))]
+        items = {item["id"]: item for item in package.find_all("item")}
+        spine = (items.get(reference["idref"]) for reference in package.find_all("itemref"))  # In the order of reading.
+        names = [
+            posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(item["href"])))
+            for item in spine
+            if item and item["media-type"] in CHAPTERS and "nav" not in item.get("properties", "").split()
+        ]
+        chapters = [_chapter(archive, name, title) for name in dict.fromkeys(names)]
     text = "\n".join(filter(None, chapters))
     require_words(text)
     date = words_of(package.find("meta", property="dcterms:modified")) or words_of(package.find("date"))
     return SourceText(text, 0, given(title=title, author=words_of(package.find("creator")), last_updated=date[:10]))
-
-
-def _spine(package: Any, folder: str) -> Iterator[str]:
-    """Yield the names of the chapters' files, in the order of reading."""
-    items = {item["id"]: item for item in package.find_all("item")}
-    for reference in package.find_all("itemref"):
-        item = items.get(reference["idref"])
-        if item and item["media-type"] in CHAPTERS and "nav" not in item.get("properties", "").split():
-            yield posixpath.normpath(posixpath.join(folder, unquote(item["href"])))
 
 
 def _chapter(archive: ZipFile, name: str, book: str) -> str:

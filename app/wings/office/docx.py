@@ -59,8 +59,12 @@ def _alternative_text(image: Any) -> list[Any]:
 
 def _readable(archive: ZipFile, hidden: list[str]) -> io.BytesIO:
     """Return the archive without pictures and hidden text, formulas as text; `hidden` gets the texts."""
-    content = io.BytesIO()
-    styles = _hidden_styles(archive)
+    content, styles = io.BytesIO(), set[str]()
+    if "word/styles.xml" in archive.namelist():
+        for style in _parsed(archive.read("word/styles.xml")).iter(f"{WORDS}style"):
+            properties = style.find(f"{WORDS}rPr")
+            if properties is not None and _is_hidden(properties, set()):
+                styles.add(str(style.get(f"{WORDS}styleId")))
     with ZipFile(content, "w") as copy:
         for name in archive.namelist():
             if not name.startswith(MEDIA):
@@ -103,17 +107,6 @@ def _is_hidden(properties: Any, styles: set[str]) -> bool:
     if vanish is not None:
         return vanish.get(f"{WORDS}val") not in {"0", "false", "off"}
     return style is not None and style.get(f"{WORDS}val") in styles
-
-
-def _hidden_styles(archive: ZipFile) -> set[str]:
-    if "word/styles.xml" not in archive.namelist():
-        return set()
-    styles = _parsed(archive.read("word/styles.xml")).iter(f"{WORDS}style")
-    return {
-        str(style.get(f"{WORDS}styleId"))
-        for style in styles
-        if (properties := style.find(f"{WORDS}rPr")) is not None and _is_hidden(properties, set())
-    }
 
 
 def _formula(node: Any) -> str:

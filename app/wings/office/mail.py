@@ -3,7 +3,7 @@
 import io
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from email import message_from_bytes, message_from_string, policy
@@ -93,21 +93,14 @@ def _source(message: Any, path: Path) -> SourceText:
         "author": one_line(message["From"]),
         "last_updated": f"{date.datetime:%Y-%m-%d}" if date is not None and date.datetime else "",
     }
-    return SourceText(
-        "\n\n".join(filter(None, [("\n" if plain else "\n\n").join(lines), *texts])) + "\n",
-        0,
-        given(**metadata),
-        plain=plain,
-        warnings=tuple(mail.warnings),
-        attached={name: _attached(document, metadata) for name, document in mail.documents.items()},
-    )
-
-
-def _attached(source: SourceText, mail: Mapping[str, str]) -> SourceText:
-    """Return an attachment whose title names its e-mail, with the author and the day of that where it states none."""
-    about = {name: mail[name] for name in ("author", "last_updated") if mail[name]}
-    title = f"{source.metadata['title']} (attached to {mail['title']})"
-    return replace(source, metadata=about | source.metadata | {"title": title}, warnings=())
+    text = "\n\n".join(filter(None, [("\n" if plain else "\n\n").join(lines), *texts])) + "\n"
+    # The title of an attachment names its e-mail, whose author and day hold where it states none.
+    about = given(author=metadata["author"], last_updated=metadata["last_updated"])
+    for name, document in mail.documents.items():
+        title = f"{document.metadata['title']} (attached to {metadata['title']})"
+        mail.documents[name] = replace(document, metadata=about | document.metadata | {"title": title}, warnings=())
+    more: dict[str, Any] = {"warnings": tuple(mail.warnings), "attached": mail.documents}
+    return SourceText(text, 0, given(**metadata), plain=plain, **more)
 
 
 @dataclass

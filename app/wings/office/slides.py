@@ -68,18 +68,17 @@ def _parts(shapes: Iterable[Any], depth: int = 0) -> Iterator[str]:
         elif shape.has_text_frame:
             yield shape.text_frame.text
         elif getattr(shape, "has_table", False):
-            yield table_text(grid_of(_rows(shape.table)))
+            rows = (
+                [
+                    Cell(one.text, one.span_height, one.span_width, shape.table.first_row and number == 0)
+                    for one in row.cells
+                    if not one.is_spanned
+                ]
+                for number, row in enumerate(shape.table.rows)
+            )
+            yield table_text(grid_of(rows))
         elif getattr(shape, "has_chart", False):
             yield _chart(shape.chart)
-
-
-def _rows(table: Any) -> Iterator[list[Cell]]:
-    for number, row in enumerate(table.rows):
-        yield [
-            Cell(cell.text, cell.span_height, cell.span_width, table.first_row and number == 0)
-            for cell in row.cells
-            if not cell.is_spanned
-        ]
 
 
 def _chart(chart: Any) -> str:

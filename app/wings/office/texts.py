@@ -44,6 +44,7 @@ _ASCIIDOC_CELL = re.compile(r"(?:^|(?<=\s))(?:(\d{1,3})?(?:\.(\d{1,4}))?\+)?[<^>
 # The tags of OpenDocument, and those of HTML; what is not shown goes.
 _ODT = {"p": "p", "list-item": "li", "table": "table", "table-row": "tr", "table-cell": "td", "a": "a",
         "table-header-rows": "thead", "line-break": "br"}  # fmt: skip
+_ODT_VALUES = {"rowspan": "table:number-rows-spanned", "colspan": "table:number-columns-spanned", "href": "xlink:href"}
 _ODT_UNSEEN = "tracked-changes, annotation, sequence-decls, covered-table-cell, note-citation, hidden-text"
 _PANDOC_S = 60
 
@@ -145,17 +146,9 @@ def load_odt(path: Path) -> SourceText:
     for tag in page.find_all("list"):
         tag.name = "ol" if tag.get("text:style-name") in numbered else "ul"
     for tag in page.find_all(["h", "ol", "ul", *_ODT]):
-        tag.name = (
-            f"h{min(6, int(str(tag.get('text:outline-level') or 1)))}"
-            if tag.name == "h"
-            else _ODT.get(tag.name, tag.name)
-        )
-        spans = {
-            "rowspan": "table:number-rows-spanned",
-            "colspan": "table:number-columns-spanned",
-            "href": "xlink:href",
-        }
-        tag.attrs = {name: tag[theirs] for name, theirs in spans.items() if tag.get(theirs)}
+        heading = f"h{min(6, int(str(tag.get('text:outline-level') or 1)))}"
+        tag.name = heading if tag.name == "h" else _ODT.get(tag.name, tag.name)
+        tag.attrs = {name: tag[theirs] for name, theirs in _ODT_VALUES.items() if tag.get(theirs)}
         tag.prefix = None
     source = _of_html(str(page.find("text") or page), path)
     title, changed = (words_of(about.find(name)) if about else "" for name in ("title", "date"))

@@ -32,17 +32,15 @@ class RedisSessions:
         except (RedisError, OSError) as error:
             msg = "Redis does not answer, so no session can be looked up; check REDIS_URL"
             raise IdentityStoreError(msg) from error
-        return _read(session) if session is not None else None
+        if session is None:
+            return None
+        try:
+            identity = session_identity(session)
+        except (ValueError, RecursionError):
+            identity = None
+        if identity is None:
+            log.warning("session_unreadable")
+        return identity
 
     async def aclose(self) -> None:
         """Do nothing: the connections belong to the caller."""
-
-
-def _read(session: bytes | str) -> Identity | None:
-    try:
-        identity = session_identity(session)
-    except (ValueError, RecursionError):
-        identity = None
-    if identity is None:
-        log.warning("session_unreadable")
-    return identity

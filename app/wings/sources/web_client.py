@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import httpx
@@ -184,7 +184,13 @@ class WebClient:
             with self._client.stream("GET", address, headers=headers) as response:
                 if response.has_redirect_location:
                     return response.headers["location"]
-                content = self._save(response, folder) if response.is_success else None
+                content = None
+                if response.is_success:
+                    limits: dict[str, Any] = {"max_bytes": self.max_bytes, "timeout_s": self.timeout_s}
+                    content = save(response.iter_raw(), folder, **limits)
+                    if response.headers.get("content-encoding", "identity") != "identity":
+                        content.unlink()
+                        raise IngestionError("it comes compressed, though it was asked for as it is")
                 return Reply(
                     response.status_code,
                     address,
@@ -194,10 +200,3 @@ class WebClient:
                 )
         finally:
             self._next = time.monotonic() + self.delay_s
-
-    def _save(self, response: httpx.Response, folder: Path) -> Path:
-        path = save(response.iter_raw(), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
-        if response.headers.get("content-encoding", "identity") != "identity":
-            path.unlink()
-            raise IngestionError("it comes compressed, though it was asked for as it is")
-        return path

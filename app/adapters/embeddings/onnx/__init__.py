@@ -65,7 +65,9 @@ class OnnxEmbeddings(Embeddings):
 
     def __init__(self, *, threads: int | None = None, weights_dir: Path | None = None) -> None:
         self._folder = weights_dir or weights.find_weights()
-        weights.require_files(self._folder)
+        if missing := [name for name in (*weights.SHA256, weights.LIMITS) if not (self._folder / name).is_file()]:
+            lacks = f"The embedding model's folder {str(self._folder)!r} lacks {', '.join(missing)}"
+            raise ConfigurationError(f"{lacks}; run: {weights.INSTALL}")
         self._threads = threads or available_cores()
         self._questions = half_of_the_cores("embed")
         self._lock = threading.Lock()

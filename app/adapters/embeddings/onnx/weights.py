@@ -35,14 +35,6 @@ def find_weights(package: str = PACKAGE) -> Path:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def require_files(folder: Path) -> None:
-    """Raise ConfigurationError if one of the model's files is not in the folder."""
-    missing = [name for name in (*SHA256, LIMITS) if not (folder / name).is_file()]
-    if missing:
-        message = f"The embedding model's folder {str(folder)!r} lacks {', '.join(missing)}; run: {INSTALL}"
-        raise ConfigurationError(message)
-
-
 def check_hashes(folder: Path) -> None:
     """Raise ConfigurationError if a file is not upstream's, byte for byte.
 
