@@ -3,7 +3,7 @@
 import json
 
 from app.wings.safety.injection.folding import fold, views
-from app.wings.safety.injection.phrases import PHRASES
+from app.wings.safety.injection.scanner import PHRASES
 from benchmarks.fits.injection import Labelled, fit, templated
 from tests.conftest import SHARED
 

@@ -8,7 +8,7 @@ import pytest
 from redis import Redis
 from redis.asyncio import ConnectionPool
 
-from app.wings.sessions.redis_sessions import RedisSessions
+from app.wings.sessions.plugin import RedisSessions
 from tests.access import POSTED, open_redis, serving, settings_over, write_corpus
 from tests.contract.recorded import rows
 

@@ -8,7 +8,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import ensure_config
 from pydantic import BaseModel
 
-from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes
+from app.adapters.embeddings import NO_PREFIXES, Prefixes
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from chains.errors import EmbeddingError
 

@@ -1,7 +1,7 @@
 """Sessions of an auth service, or in Redis."""
 
 from hashlib import sha256
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import httpx
 from cachetools import TTLCache
@@ -11,6 +11,12 @@ from app.hooks import from_extra
 from app.settings import Settings
 from app.wiring.service import Access
 from chains.clock import Clock, SystemClock
+from chains.logs import get_logger
+
+if TYPE_CHECKING:
+    from redis.asyncio import ConnectionPool
+
+log = get_logger(__name__)
 
 KNOWN_TTL_S = 30
 REFUSED_TTL_S = 5
@@ -63,11 +69,47 @@ class AuthService:
         await self._client.aclose()
 
 
+class RedisSessions:
+    """Reads sessions, JSON `{user_id, email, is_admin}`. Nothing is cached, so a logout counts at once.
+
+    The connections belong to the caller.
+    """
+
+    credential: ClassVar[Literal["session", "key"]] = "session"
+
+    def __init__(self, connections: "ConnectionPool") -> None:
+        with from_extra("redis", "AUTH_MODE=session without AUTH_URL"):
+            from redis.asyncio import Redis
+            from redis.exceptions import RedisError
+
+        self._redis, self._failures = Redis(connection_pool=connections), (RedisError, OSError)
+
+    async def find(self, token: str) -> Identity | None:
+        """Return the caller of a session; None where the session is unknown or cannot be read.
+
+        Raise IdentityStoreError if Redis does not answer.
+        """
+        try:
+            session = await self._redis.get(f"session:{token}")
+        except self._failures as error:
+            msg = "Redis does not answer, so no session can be looked up; check REDIS_URL"
+            raise IdentityStoreError(msg) from error
+        if session is None:
+            return None
+        try:
+            identity = session_identity(session)
+        except (ValueError, RecursionError):
+            identity = None
+        if identity is None:
+            log.warning("session_unreadable")
+        return identity
+
+    async def aclose(self) -> None:
+        """Do nothing: the connections belong to the caller."""
+
+
 def authenticator(settings: Settings, access: Access) -> Authenticator:
     """Return what finds the caller of a session: the service of AUTH_URL, or its sessions in Redis."""
     if settings.access.auth_url is not None:
         return AuthService(settings.access.auth_url)
-    with from_extra("redis", "AUTH_MODE=session without AUTH_URL"):
-        from app.wings.sessions.redis_sessions import RedisSessions
-
     return RedisSessions(access.redis)

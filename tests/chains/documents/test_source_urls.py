@@ -3,7 +3,7 @@ import json
 import pytest
 
 from chains.documents.source_urls import is_link, leads_to, not_links, source_urls, with_hosts
-from chains.safety.markup_filter import KnownLinks
+from chains.safety.output_check import KnownLinks
 from chains.state import Passage
 
 TWO = ["https://a.example/x", "https://b.example/y"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from chains.safety.markup_filter import REMOVED, KnownLinks, MarkupFilter
+from chains.safety.output_check import REMOVED, KnownLinks, MarkupFilter
 from chains.state import Passage
 
 SOURCE = "https://www.customs.gov.sg/imports/rates?lang=en"

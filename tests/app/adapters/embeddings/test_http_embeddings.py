@@ -5,8 +5,8 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from app.adapters.embeddings import Prefixes
 from app.adapters.embeddings.http_embeddings import HttpEmbeddings
-from app.adapters.embeddings.prefixes import Prefixes
 from chains.errors import EmbeddingError
 from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
