@@ -89,7 +89,6 @@ class Passages(Held):
 
     @property
     def embeddings(self) -> Embeddings:
-        """The model that made the vectors."""
         return self._recipe.embeddings
 
     def reading(self) -> AbstractContextManager[object]:
@@ -138,7 +137,6 @@ class Passages(Held):
         return [id_ for (id_,) in rows]
 
     def document(self, document: str) -> list[Document]:
-        """Return the passages of a document, in order."""
         query = "SELECT id, content, meta FROM passages WHERE doc_id = :id ORDER BY number"
         return [_document(*row) for row in self.database.rows(query, id=document)]
 

@@ -82,7 +82,6 @@ class PostgresDatabase(Database):
 
     @property
     def place(self) -> str:
-        """Return host, port and name."""
         host, port = self._options.get("host", "localhost"), self._options.get("port", "5432")
         return f"{host}:{port}/{self._options.get('dbname', '')}"
 

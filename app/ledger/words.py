@@ -178,7 +178,6 @@ def metadata_of(column: Any) -> dict[str, Any]:
 
 
 def places(database: Database, ids: Sequence[str]) -> dict[str, ChunkPlace]:
-    """Return the places of those given passages that exist, by id."""
     return {id_: ChunkPlace(*place) for id_, *place in database.rows(PLACES, ids=list(ids))}
 
 

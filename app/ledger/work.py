@@ -44,7 +44,6 @@ class LedgerCache:
         self._until_trim = 0
 
     def get(self, name: str) -> bytes | None:
-        """Return the value; None if it is missing or expired."""
         query = "SELECT value FROM cache WHERE name = :name AND expires > :now"
         try:
             value = self._database.value(query, name=name, now=self._now())
@@ -92,7 +91,6 @@ class WaitingMessages:
             return self._database.run(DROP, {"capacity": self._capacity})
 
     def first(self, limit: int) -> list[Message]:
-        """Return the oldest messages, at most `limit`."""
         return [Message(*row) for row in self._database.rows(FIRST, limit=limit)]
 
     def remove(self, messages: Sequence[Message]) -> int:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 INPUT_TYPE = "input_type"
 # The passages that a reranker is given, and how long it may take before the old order stands.
 RERANKED, RERANKER_TIMEOUT_S = 30, 5
-RERANKERS = {"cross-encoder": "reranking.cross_encoder:cross_encoder", "llm": "reranking.listwise:listwise"}
+RERANKERS = {"cross-encoder": "reranking.cross_encoder:cross_encoder", "llm": "reranking.rerankers:listwise"}
 
 
 def embedding_service(settings: Settings, clock: Clock) -> Embeddings:
@@ -116,7 +116,7 @@ def retriever_of(
         return retriever
     return retrievers.RerankingRetriever(
         retriever=retriever,
-        compressor=hooks.wing(RERANKERS.get(retrieval.reranker, "reranking.service:service"))(settings, model),
+        compressor=hooks.wing(RERANKERS.get(retrieval.reranker, "reranking.rerankers:service"))(settings, model),
         candidates=RERANKED,
         timeout_s=RERANKER_TIMEOUT_S,
         **_limits(settings),

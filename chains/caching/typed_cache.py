@@ -76,17 +76,14 @@ class MemoryStore(ExpiringStore):
 
     @property
     def size(self) -> int:
-        """Return the bytes that the names and values take."""
         return int(self._values.currsize)
 
     def get(self, name: str) -> bytes | None:
-        """Return the value; None if it is missing or expired."""
         with self._lock:
             value = self._values.get(name)
         return value and value.data
 
     def set(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
-        """Keep the value, unless it is larger than the capacity."""
         value = _Value(data, len(name) + len(data), ttl_s or self._ttl_s or math.inf)
         with self._lock:
             self._values.pop(name, None)

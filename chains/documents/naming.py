@@ -40,7 +40,6 @@ def place_of(words: "Citation | ClosestPassage") -> Place:
 
 
 def place_in(metadata: Mapping[str, Any]) -> Place:
-    """Return the place of a passage, by its metadata."""
     return Place(
         title=str(metadata.get("title") or ""),
         section=metadata.get("section") or None,

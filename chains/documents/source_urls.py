@@ -24,7 +24,6 @@ def source_urls(given: object, *, hosts: Collection[str] = ()) -> list[str]:
 
 
 def not_links(given: object) -> list[str]:
-    """Return what is given as a link and is none."""
     return [text for text in _texts(given) if not is_link(text)]
 
 

@@ -129,7 +129,6 @@ def series_of(title: str) -> str:
 
 
 def edition_of(title: str) -> str:
-    """Return the letters of the version that a title names."""
     return letters("".join(match[0] for match in EDITION.finditer(title) if not MARK.fullmatch(match[0])))
 
 
@@ -240,7 +239,6 @@ def holds_on(text: str, today: int | None = None) -> bool:
 
 
 def is_in_force(title: str) -> bool:
-    """Say whether a title carries no mark of an older version."""
     return not MARK.search(title)
 
 

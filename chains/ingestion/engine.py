@@ -107,7 +107,6 @@ class _ReadAhead:
         self._thread.start()
 
     def take(self) -> Parsed | IngestionError:
-        """Return what the next file holds; wait for it."""
         with self._changed:
             self._changed.wait_for(lambda: self._read)
             found = self._read.popleft()

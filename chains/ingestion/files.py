@@ -47,7 +47,6 @@ class SourceFile:
 
     @property
     def relative(self) -> str:
-        """Return the path below the root, with forward slashes."""
         return self.path.relative_to(self.root).as_posix()
 
     @property

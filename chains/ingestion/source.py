@@ -117,7 +117,6 @@ def left_out(texts: Iterable[str], why: str) -> tuple[str, ...]:
 
 
 def title_of(path: Path) -> str:
-    """Return a title made of the file's name."""
     return path.stem.replace("_", " ").title()
 
 

@@ -200,7 +200,6 @@ def _is_above(row: Sequence[Place], following: Sequence[Place], usual: int) -> b
 
 
 def _heads(rows: Grid) -> int:
-    """Return how many rows name the columns."""
     marked = 0
     while marked < min(len(rows) - 1, MOST_HEADS) and _is_marked(rows[marked]):
         marked += 1

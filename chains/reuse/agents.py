@@ -69,7 +69,6 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
         return handler(_prepared(request))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[..., Awaitable[Any]]) -> Any:
-        """Show the model its earlier answers as text."""
         return await handler(_prepared(request))
 
     def after_agent(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:

@@ -35,7 +35,6 @@ class CitedSource(Place):
 
 
 def source_of(document: Document | Passage) -> CitedSource:
-    """Return a passage as a source of its own."""
     found = passage(document) if isinstance(document, Document) else document
     place, text = place_in(found["metadata"]), found["content"]
     title = place["title"] or one_line(text)[:UNTITLED_CHARACTERS]

@@ -49,8 +49,8 @@ class CleanQuestions(Around):
             return question  # The chain says what is wrong with it.
         asked = clean(question["question"], self.redact)
         cleaned = {**question, "question": asked.text}
-        if history := question.get("history"):
-            cleaned["history"] = rewrite_turns(history, lambda text: clean(text, self.redact).text)
+        if isinstance(history := question.get("history"), list | tuple):
+            cleaned["history"] = [_rewritten(turn, lambda text: clean(text, self.redact).text) for turn in history]
         return cleaned | ({"redacted": asked.kinds} if asked.kinds else {})
 
 
@@ -60,12 +60,8 @@ def clean(text: str, redact: Redact | None) -> Redacted:
     return redact(sane) if redact else Redacted(sane, [])
 
 
-def rewrite_turns(history: Any, rewrite: Rewrite) -> Any:
-    """Return the turns of a conversation, as messages of LangChain or as records, each with its text rewritten."""
-    return [_rewritten(turn, rewrite) for turn in history] if isinstance(history, list | tuple) else history
-
-
 def _rewritten(turn: Any, rewrite: Rewrite) -> Any:
+    """Return a turn of a conversation, a message of LangChain or a record, with its text rewritten."""
     if isinstance(turn, BaseMessage):
         return turn.model_copy(update={"content": _content(turn.content, rewrite)})
     if isinstance(turn, Mapping) and "content" in turn:

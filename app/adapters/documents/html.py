@@ -84,8 +84,6 @@ def main_part(page: BeautifulSoup) -> Tag:
 
 def _surrounds(aside: Tag) -> bool:
     """Say whether a part stands beside the text, such as a list of links; a remark of whole sentences is text."""
-    if aside.decomposed:
-        return True
     links = sum(len(words_of(link)) for link in aside.select("a"))
     text, names = words_of(aside), f"{aside.get('class')} {aside.get('id')}"
     return bool(_SURROUNDS.search(names)) or links * 2 > len(text) or not _SENTENCE.search(text)

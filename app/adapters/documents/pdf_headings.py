@@ -171,19 +171,16 @@ def _on_page(lines: Sequence[Line], size: float, bold: bool) -> Iterator[tuple[i
     while place < len(lines):
         style = _style(lines, place, size, bold)
         end = place + 1
-        while style and end < len(lines) and _continues(lines[end - 1], lines[end], style):
+        while style and end < len(lines):
+            above, line, part = lines[end - 1], lines[end], _part(lines[end].text)
+            is_near = above.bottom - line.top < LINE_GAP * line.size and _look(line) == _look(above)
+            if not is_near or line.cells or (part < style.part and part <= NUMBERED):
+                break
             end += 1
         text = " ".join(line.text for line in lines[place:end])
         if style and end - place <= MOST_LINES and len(text) <= LONGEST:
             yield place, end, _CONTINUED.sub("", text), style
         place = end
-
-
-def _continues(above: Line, line: Line, style: _Style) -> bool:
-    """Say whether a line is the next one of a heading: close below it, alike, and not numbered itself."""
-    near = above.bottom - line.top < LINE_GAP * line.size
-    alike = _look(line) == _look(above)
-    return near and alike and (_part(line.text) >= style.part or _part(line.text) > NUMBERED) and not line.cells
 
 
 def _look(line: Line) -> tuple[float, bool, bool, bool]:

@@ -296,7 +296,12 @@ def with_tables(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], list[Fou
 
     One goes on where the next page begins with rows of as many columns, without its head or with the head again.
     """
-    inside = {place for table in tables(pages) for place in _places_in(table, pages)}
+    inside = set()  # The lines of tables but their heads, which are not written as tables of their own.
+    for table in tables(pages):
+        for number in range(table.page, table.last_page + 1):
+            first = table.head + 1 if number == table.page else 0
+            end = table.end if number == table.last_page else len(pages[number])
+            inside |= {(number, line) for line in range(first, end)}
     written: list[list[Line]] = []
     found: list[FoundTable] = []
     columns, head = 0, [""]
@@ -326,14 +331,6 @@ def with_tables(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], list[Fou
             place = end
         written.append(page)
     return written, found
-
-
-def _places_in(table: FoundTable, pages: Sequence[Sequence[Line]]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of a table but its head; these are not written as a table of their own."""
-    for page in range(table.page, table.last_page + 1):
-        first = table.head + 1 if page == table.page else 0
-        end = table.end if page == table.last_page else len(pages[page])
-        yield from ((page, line) for line in range(first, end))
 
 
 def _is_table(run: Sequence[list[str]]) -> bool:

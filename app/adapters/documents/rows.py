@@ -26,7 +26,15 @@ def load_json_lines(path: Path) -> SourceText:
     text, warnings = read_any_text(path)
     text = text.removeprefix("\ufeff")
     require_words(text)
-    values = list(_objects(text))
+    values = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            value = json.loads(line) if line.strip() else {}
+        except (ValueError, RecursionError) as error:
+            raise IngestionError(f"line {number} is no JSON; {FORM}") from error
+        if not isinstance(value, dict):
+            raise IngestionError(f"line {number} is no JSON object; {FORM}")
+        values += [value] * bool(line.strip())
     return _source(_outline(values, 2), values, path, warnings)
 
 
@@ -68,19 +76,6 @@ def _outline(value: Any, level: int) -> Iterator[str]:
             yield from _outline(inner, level + 1)
     else:
         yield _words(value)
-
-
-def _objects(text: str) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise IngestionError(f"line {number} is no JSON; {FORM}") from error
-        if not isinstance(value, dict):
-            raise IngestionError(f"line {number} is no JSON object; {FORM}")
-        yield value
 
 
 def _section(values: Mapping[str, Any], number: int) -> str:

@@ -265,6 +265,5 @@ def count_of_recalled(index: Index, _paths: Sequence[str]) -> Iterator[str]:
 
 
 def summary_of(number: int, days: int) -> str:
-    """Say how many answers are recalled."""
     answers, rest = ("answer", "rests") if number == 1 else ("answers", "rest")
     return f"{number} {answers} of the last {days} days {rest} on words that changed or vanished"

@@ -70,7 +70,6 @@ class FileCase:
 
     @property
     def name(self) -> str:
-        """Return what names it: its file, its place and its question."""
         return f"{self.file} [{self.place}] {self.case.question}"
 
 
@@ -212,7 +211,6 @@ def run_tests(
 
 
 def _propose(file: Path) -> None:
-    """Write the proposed tests; none where no answer was rated well."""
     from app.wings.knowledge.answer_log import open_answers
     from app.wings.knowledge.insights import proposed, write_new
 

@@ -232,7 +232,6 @@ def _headings(text: str, *, in_bytes: bool) -> Iterator[tuple[int, int, str]]:
 
 
 def _whole(certificate: Mapping[str, Any], unmarked: Callable[[str], str]) -> Iterator[Verdict]:
-    """Yield what is wrong with the certificate as a whole."""
     if certificate["version"] != VERSION:
         yield Verdict("", failure=f"it has version {certificate['version']}; this program reads {VERSION}")
     if seal(certificate)["sha256"] != certificate["sha256"]:
@@ -262,7 +261,6 @@ def _judge(
 
 
 def _by_source(says: str, source: Mapping[str, Any], read: Reader | None) -> Verdict:
-    """Return what one source says of a sentence."""
     if failure := _misplaced(source, read) if read else None:
         return Verdict(says, failure=failure)
     heading = heading_of(source)

@@ -108,7 +108,6 @@ IGNORED = ("specialized-advice", "privacy", "intellectual-property")
 
 
 def moderation_of(settings: Settings, clock: Clock) -> Moderation | None:
-    """Return the moderator that MODERATION_PROVIDER names, or None."""
     chosen, llm = settings.moderation, settings.llm
     if not settings.safety.enabled or chosen.provider == "off":
         return None

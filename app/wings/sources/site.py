@@ -161,7 +161,6 @@ class Site:
 
     @property
     def is_file(self) -> bool:
-        """Say whether the address is that of one document."""
         return self._ending in self.endings and self._ending not in HTML
 
     @property

@@ -74,7 +74,6 @@ class OnnxEmbeddings(Embeddings):
         self._model: _Model | None = None
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return a vector of 384 for each text, in the order of the texts."""
         if not texts:
             return []
         model = self._opened()
@@ -88,7 +87,6 @@ class OnnxEmbeddings(Embeddings):
         return [vectors[index] for index in range(len(texts))]
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the text's vector of 384, computed without padding."""
         model = self._opened()
         return model.run([model.tokenize(text)])[0]
 

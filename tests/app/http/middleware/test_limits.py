@@ -282,7 +282,7 @@ def test_a_slow_reranker_leaves_threads_to_what_asks_nothing(corpus):
     with ExitStack() as outside:
         reranker = outside.enter_context(hanging_groq())
         settings = settings_over(corpus, reranker.url, reranker=reranker.url)
-        with patch("app.wings.reranking.service.RERANKER_TIMEOUT_S", 3600), serving(settings) as url:
+        with patch("app.wings.reranking.rerankers.RERANKER_TIMEOUT_S", 3600), serving(settings) as url:
             for _ in range(100):
                 outside.enter_context(talking(url)).ask()
             wait_until(lambda: reranker.asked)

@@ -15,7 +15,7 @@ from app.edge import WITHDRAWN, closest_markdown, markdown_below
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
 from app.http.server import create_app
-from app.wings.openai.messages import Message, history_of, question_of
+from app.wings.openai.routes import Message, history_of, question_of
 from chains.state import ClosestPassage
 from tests.access import key_entry, serving, settings_over
 from tests.fakes import MODEL, Reply, fake_groq

@@ -6,8 +6,7 @@ from pydantic import SecretStr
 
 import prompts
 from app.settings import SettingsError, load_settings
-from app.wings.reranking.listwise import ListwiseReranker
-from app.wings.reranking.service import ServiceReranker
+from app.wings.reranking.rerankers import ListwiseReranker, ServiceReranker
 from chains.errors import RetrievalError
 
 DOCUMENTS = [Document(text, metadata={"title": "Guide", "section": text.title()}) for text in ("tax", "ships", "gst")]
