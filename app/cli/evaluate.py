@@ -14,7 +14,7 @@ from app.cli.rendering import complain, progress_bar, show
 from chains.errors import ConfigurationError, WaypointError
 
 if TYPE_CHECKING:
-    from app.adapters.tracing.experiments import Experiments
+    from app.adapters.tracing.langsmith import Experiments
     from app.wiring import Service
     from evals.metrics import Metric
     from evals.questions import Case

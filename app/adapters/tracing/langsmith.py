@@ -1,24 +1,27 @@
-"""Send the runs of a call, and users' scores of its answer, to LangSmith.
+"""Send the runs of a call and users' scores of its answer to LangSmith; keep question sets and experiments there.
 
 LangChain's own tracer sends the parts of a trace as they happen, in the caller's thread, and keeps the process alive
 until the backend has taken them. This one delivers the runs of a call once, when it has ended, to a background export.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from functools import cached_property
 from typing import Any
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers import LangChainTracer
 from langchain_core.tracers.context import tracing_v2_callback_var
 from langchain_core.tracers.schemas import Run
-from langsmith import Client, get_current_run_tree
+from langsmith import Client, evaluate, get_current_run_tree
+from langsmith.schemas import Dataset, Example
 from langsmith.utils import LangSmithError, LangSmithRetry
 from pydantic import SecretStr
 
-from chains.errors import ConfigurationError
+from chains.errors import ConfigurationError, WaypointError
 from chains.stage import PLACE, brief
 
 Trace = list[Run]
@@ -152,3 +155,94 @@ class LangSmith:
         if self.hides and run.error:
             row["error"] = run.error.partition("(")[0]  # The rest may hold what is to be hidden.
         return row | {"inputs": run.inputs or {}, "outputs": run.outputs}
+
+
+Values = Mapping[str, Any]
+"""A question has `inputs`, `outputs` and `metadata` with the `id` by which it is found again."""
+
+
+class Experiments:
+    """Question sets as datasets on a LangSmith server, and runs of them as experiments there, by `evaluate`."""
+
+    def __init__(self, *, api_url: str, api_key: SecretStr) -> None:
+        self._client = Client(api_url, api_key=api_key.get_secret_value())
+
+    def run(
+        self,
+        dataset: str,
+        questions: Sequence[Values],
+        *,
+        ask: Callable[[str], dict[str, Any]],
+        score: Callable[[str], Mapping[str, float]],
+        metadata: Values,
+    ) -> str:
+        """Ask every question as a run of a new experiment over the dataset, and return the experiment's name.
+
+        The dataset is made where there is none; what changed in the questions is changed in it. `ask` takes the id of a
+        question and returns what the run has for outputs, `score` takes one and returns the feedback of its run. Raise
+        WaypointError if LangSmith cannot be reached or refuses, or `ask` failed.
+        """
+        failures: list[Exception] = []
+
+        def answer(inputs: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
+            if failures:  # `evaluate` notes a failure and goes on to the next question, which is not asked then.
+                raise failures[0]
+            try:
+                return ask(metadata["id"])
+            except Exception as error:
+                failures.append(error)
+                raise
+
+        def rate(run: Run, example: Example) -> dict[str, Any]:
+            given = {} if run.error else score((example.metadata or {})["id"])
+            return {"results": [{"key": key, "score": value} for key, value in given.items()]}
+
+        try:
+            if not self._client.has_dataset(dataset_name=dataset):
+                self._client.create_dataset(dataset, description="Questions of `waypoint eval`")
+            examples = self._examples(self._client.read_dataset(dataset_name=dataset), questions)
+            with redirect_stdout(sys.stderr):  # Figures go to stdout, and nothing else does.
+                results = evaluate(
+                    answer,
+                    data=examples,
+                    evaluators=[rate],
+                    experiment_prefix=dataset,
+                    metadata=dict(metadata),
+                    client=self._client,
+                    max_concurrency=0,  # One after the other, so that latencies are those of a question alone.
+                    disable_evaluator_tracing=True,
+                )
+        except (LangSmithError, OSError) as error:  # Those of requests are OSErrors.
+            hint = "check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT"
+            reason = str(error).partition("\n")[0][:200] or type(error).__name__
+            raise WaypointError(f"LangSmith did not take the experiment: {reason}; {hint}") from error
+        finally:
+            self._client.close()
+        if failures:
+            raise failures[0]
+        return results.experiment_name
+
+    def _examples(self, dataset: Dataset, questions: Sequence[Values]) -> list[Example]:
+        """Bring the dataset in line with the questions, and return their examples; others in it are left alone."""
+        wanted = {
+            uuid5(NAMESPACE_URL, f"{dataset.id}/{question['metadata']['id']}"): question for question in questions
+        }
+        held = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
+        new = [
+            {"id": key, "inputs": one["inputs"], "reference_outputs": one["outputs"], "metadata": one["metadata"]}
+            for key, one in wanted.items()
+            if key not in held
+        ]
+        changed = [{"id": key, **one} for key, one in wanted.items() if key in held and _differs(held[key], one)]
+        if new:
+            self._client.create_examples(dataset_id=dataset.id, examples=new)
+        if changed:
+            self._client.update_examples(dataset_id=dataset.id, updates=changed)
+        known = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
+        return [known[key] for key in wanted]
+
+
+def _differs(held: Example, wanted: Values) -> bool:
+    known = held.metadata or {}  # LangSmith adds entries of its own.
+    metadata = {name: known.get(name) for name in wanted["metadata"]}
+    return (held.inputs, held.outputs, metadata) != (wanted["inputs"], wanted["outputs"], wanted["metadata"])

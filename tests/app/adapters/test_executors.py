@@ -1,7 +1,7 @@
 import threading
 from concurrent.futures import wait
 
-from app.adapters.executors import available_cores, half_of_the_cores
+from app.adapters.embeddings.onnx import available_cores, half_of_the_cores
 
 
 def test_work_is_done_in_the_order_in_which_it_came_on_half_of_the_cores():

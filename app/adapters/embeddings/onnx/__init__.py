@@ -1,6 +1,7 @@
 """Embeddings by all-MiniLM-L6-v2 on onnxruntime and tokenizers, without torch."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,12 +12,24 @@ from typing import TYPE_CHECKING
 from langchain_core.embeddings import Embeddings
 
 from app.adapters.embeddings.onnx import weights
-from app.adapters.executors import available_cores, half_of_the_cores
 from chains.errors import ConfigurationError, EmbeddingError
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
+
+
+def available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def half_of_the_cores(name: str) -> ThreadPoolExecutor:
+    """Return a pool with a thread for every second core; the other cores serve requests meanwhile.
+
+    With more threads, callers that come together would all wait for the last one.
+    """
+    return ThreadPoolExecutor(max(1, available_cores() // 2), name)
+
 
 PADDING_SHARE = 0.1
 
