@@ -70,12 +70,7 @@ class PassageIndex(Held):
         super().__init__(database)
         self.recipe = recipe
         self.vectors = Vectors(database, follower)
-
-    @property
-    def place(self) -> str:
-        """Return where the index is, without a secret, for messages."""
-        where = "postgres at" if self.database.dialect == "postgresql" else "the ledger"
-        return f"{where} {self.database.place}"
+        self.place = f"{'postgres at' if database.dialect == 'postgresql' else 'the ledger'} {database.place}"
 
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None before anything was ingested."""

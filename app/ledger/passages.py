@@ -83,13 +83,9 @@ class Passages(Held):
 
     def __init__(self, database: Database, recipe: Recipe, vectors: Vectors, version: str | None) -> None:
         super().__init__(database)
-        self.version, self._recipe, self._vectors = version, recipe, vectors
+        self.version, self.embeddings, self._vectors = version, recipe.embeddings, vectors
         kind = PostingsWords if database.dialect == "postgresql" else FtsWords
         self._words, self._public_words = kind(database, public=False), kind(database, public=True)
-
-    @property
-    def embeddings(self) -> Embeddings:
-        return self._recipe.embeddings
 
     def reading(self) -> AbstractContextManager[object]:
         return self.database.reading()

@@ -128,8 +128,10 @@ class PostgresDatabase(Database):
             except psycopg().Error as error:
                 raise self.explained(error) from error
 
-    def spelled(self, statement: str) -> str:
-        return _spelled(statement)
+    @staticmethod
+    @lru_cache(maxsize=200)
+    def spelled(statement: str) -> str:
+        return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
 
     @property
     def _has_tables(self) -> str:
@@ -173,11 +175,6 @@ def _connect(options: dict[str, Any], schema: str, timeout_s: float) -> Any:
     connection.execute("SELECT set_config('search_path', %(path)s, false)", {"path": f'"{schema}", public'})
     connection.autocommit = False
     return connection
-
-
-@lru_cache(maxsize=200)
-def _spelled(statement: str) -> str:
-    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
 
 
 def keepable(text: str) -> str:

@@ -94,8 +94,10 @@ class SqliteDatabase(Database):
             msg = f"what was deleted may still stand in {self.file}-wal: another process reads; run this again"
             raise VectorStoreError(msg)
 
-    def spelled(self, statement: str) -> str:
-        return _spelled(statement)
+    @staticmethod
+    @lru_cache(maxsize=200)
+    def spelled(statement: str) -> str:
+        return re.sub(r"= ANY\((:\w+)\)", r"IN (SELECT value FROM json_each(\1))", statement)
 
     def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: json.dumps(value) if isinstance(value, list) else value for name, value in values.items()}
@@ -176,11 +178,6 @@ def refuse_locked(file: Path) -> None:
             connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.Error as error:
         raise VectorStoreError(f"{str(file)!r} cannot be read: {error}") from error
-
-
-@lru_cache(maxsize=200)
-def _spelled(statement: str) -> str:
-    return re.sub(r"= ANY\((:\w+)\)", r"IN (SELECT value FROM json_each(\1))", statement)
 
 
 def _begin(connection: Connection) -> Any:

@@ -78,11 +78,7 @@ class WaitingMessages:
 
     def __init__(self, database: Database, *, capacity: int) -> None:
         self._database, self._capacity = database, capacity
-
-    @property
-    def place(self) -> str:
-        """Where they wait, without a secret."""
-        return f"the ledger {self._database.place}"
+        self.place = f"the ledger {database.place}"
 
     def put(self, messages: Sequence[Message]) -> int:
         """Store the messages but those whose id is there, and return how many of the oldest were dropped for them."""

@@ -70,14 +70,10 @@ class PlainEngine:
     batches = 2
 
     def __init__(self, reading: Reading, embeddings: Embeddings) -> None:
-        self._reading = reading
-        self._embeddings = embeddings
+        self._reading, self._embeddings = reading, embeddings
+        self.endings = reading.parser.endings
         self._embedding = ThreadPoolExecutor(1, "embed")
         self._readers: list[_ReadAhead] = []
-
-    @property
-    def endings(self) -> Collection[str]:
-        return self._reading.parser.endings
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
         reader = _ReadAhead(self._reading, files)

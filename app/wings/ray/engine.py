@@ -3,7 +3,7 @@
 import logging
 import pickle
 import socket
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -108,6 +108,7 @@ class RayEngine:
         self, reading: Reading, embeddings: Callable[[], Embeddings], *, address: str | None = None, gpu: bool = False
     ) -> None:
         self._reading, self._started = reading, connect(address)
+        self.endings = reading.parser.endings
         import ray  # noqa: PLC0415 - seconds, and an extra.
 
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
@@ -122,10 +123,6 @@ class RayEngine:
         for one in self._actors * BATCHES_AN_ACTOR:
             self._free.put(one)
         self._threads = ThreadPoolExecutor(self.batches, "ray-embed")
-
-    @property
-    def endings(self) -> Collection[str]:
-        return self._reading.parser.endings
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
         import ray.data  # noqa: PLC0415 - seconds, and an extra.

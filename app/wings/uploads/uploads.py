@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import asdict, replace
+from pathlib import PurePosixPath
 from typing import IO
 from uuid import uuid4
 
@@ -53,35 +53,17 @@ class StoppedError(Exception):
     """The service is stopping; the job is continued later."""
 
 
-@dataclass
 class Uploads:
     """Adds and removes documents over HTTP."""
 
-    settings: Settings
-    library: Library
-    ingestion: Ingestion
-    added: int = field(default=0, init=False)
-    failed: int = field(default=0, init=False)
-    _stopping: threading.Event = field(default_factory=threading.Event, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _thread: threading.Thread | None = field(default=None, init=False)
-    _receiving: int = field(default=0, init=False)
-
-    @property
-    def folder(self) -> Path:
-        return uploads_folder(self.settings)
-
-    @property
-    def places(self) -> Places:
-        return Places(self.folder)
-
-    @property
-    def jobs(self) -> Jobs:
-        return Jobs(ledger_of(self.settings))
-
-    @property
-    def endings(self) -> list[str]:
-        return sorted(parser(self.settings).endings)
+    def __init__(self, settings: Settings, library: Library, ingestion: Ingestion) -> None:
+        self.library, self.ingestion, self.folder = library, ingestion, uploads_folder(settings)
+        self.places, self.jobs = Places(self.folder), Jobs(ledger_of(settings))
+        self.endings = sorted(parser(settings).endings)
+        self._quota = settings.ingestion.upload_quota_mb * MEGABYTE
+        self.added = self.failed = self._receiving = 0
+        self._stopping, self._lock = threading.Event(), threading.Lock()
+        self._thread: threading.Thread | None = None
 
     @contextmanager
     def receiving(self) -> Iterator[None]:
@@ -137,7 +119,7 @@ class Uploads:
             taken = [name for name in job.files if name in coming or self.places.path(job, name).exists()]
             if clashes := ", ".join(map(repr, taken)):
                 raise RequestRefusedError(409, f"{clashes} already exists. Send replace=true to replace it.")
-        if self.places.size() > self.settings.ingestion.upload_quota_mb * MEGABYTE:
+        if self.places.size() > self._quota:
             raise RequestRefusedError(507, QUOTA)
 
     def job(self, job_id: str) -> Job | None:
