@@ -293,14 +293,9 @@ def _with_labels(body: list[list[str]]) -> list[list[str]]:
 
 def _goes_on_below(above: Grid, block: Grid) -> bool:
     """Say whether a block is the rest of the table above the blank row, or the rows of a head that stands alone."""
-    (left, right), (first, last) = _columns(above), _columns(block)
+    parts = ([place for row in part for place, cell in enumerate(row) if cell.text] for part in (above, block))
+    (left, right), (first, last) = ((min(columns), max(columns)) for columns in parts)
     return left <= first and last <= right and right - left == max(map(_filled, above)) - 1 and not has_head(block)
-
-
-def _columns(block: Grid) -> tuple[int, int]:
-    """Return the first and the last column that a block fills."""
-    columns = [place for row in block for place, cell in enumerate(row) if cell.text]
-    return min(columns), max(columns)
 
 
 def _side_by_side(rows: Grid) -> Iterator[Grid]:

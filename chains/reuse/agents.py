@@ -230,7 +230,5 @@ def _counted_block(block: Any, sources: list[CitedSource]) -> Any:
 
 
 def _renumbered_text(text: str, numbers: Mapping[int, int]) -> str:
-    def renumbered(number: re.Match[str]) -> str:
-        return str(numbers.get(int(number[0]), "unverified"))
-
-    return MARKER.sub(lambda marker: re.sub(r"\d+", renumbered, marker[0]), text)
+    known = {own: str(number) for own, number in numbers.items()}
+    return MARKER.sub(lambda marker: re.sub(r"\d+", lambda own: known.get(int(own[0]), "unverified"), marker[0]), text)

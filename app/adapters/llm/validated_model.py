@@ -113,19 +113,22 @@ class ValidatedModel(BaseChatModel):
             return _complete(await super()._agenerate(*args, **kwargs))
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        check = _StreamCheck()
+        finished = None  # Whether a chunk gave the finish reason; None while there was none.
         with map_errors(self.vendor):
             with closing(cast("Any", super()._stream(*args, **kwargs))) as chunks:
-                yield from map(check.seen, chunks)
-            check.end()
+                for chunk in chunks:
+                    finished = bool(finished) or _is_last(chunk)
+                    yield chunk
+            _require_end(finished)
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        check = _StreamCheck()
+        finished = None
         with map_errors(self.vendor):
             async with aclosing(cast("Any", super()._astream(*args, **kwargs))) as chunks:
                 async for chunk in chunks:
-                    yield check.seen(chunk)
-            check.end()
+                    finished = bool(finished) or _is_last(chunk)
+                    yield chunk
+            _require_end(finished)
 
 
 def _complete(result: ChatResult) -> ChatResult:
@@ -138,20 +141,12 @@ def _complete(result: ChatResult) -> ChatResult:
     return result
 
 
-class _StreamCheck:
-    """Whether a stream had chunks, and one that gave the finish reason."""
+def _is_last(chunk: ChatGenerationChunk) -> bool:
+    return bool(((chunk.generation_info or {}) | chunk.message.response_metadata).get(FINISH_REASON))
 
-    def __init__(self) -> None:
-        self._any = self._finished = False
 
-    def seen(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
-        info = (chunk.generation_info or {}) | chunk.message.response_metadata
-        self._any, self._finished = True, self._finished or bool(info.get(FINISH_REASON))
-        return chunk
-
-    def end(self) -> None:
-        """Raise where the stream had no chunks, or ended too early."""
-        if not self._any:
-            raise LLMReplyError(UNREADABLE)
-        if not self._finished:
-            raise LLMUnavailableError("the language model's stream ended before its answer did; try again")
+def _require_end(finished: bool | None) -> None:
+    if finished is None:
+        raise LLMReplyError(UNREADABLE)
+    if not finished:
+        raise LLMUnavailableError("the language model's stream ended before its answer did; try again")

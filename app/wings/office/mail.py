@@ -82,7 +82,9 @@ def _stream(file: Any, folder: str, tag: str) -> bytes:
 def _source(message: Any, path: Path) -> SourceText:
     mail = _Mail()
     mail.take(message)
-    texts, plain = mail.text()
+    plain = all(is_plain for _, is_plain in mail.texts)
+    texts = [as_markdown(text) if is_plain and not plain else text for text, is_plain in mail.texts]
+    texts = list(filter(None, (text.strip() for text in texts)))
     require_words("".join([*texts, *mail.documents]))
     lines, attached, date = _about(message), mail.attached, message["Date"]
     names = ", ".join(attached[:MOST_NAMES] + [f"and {len(attached) - MOST_NAMES} more"] * (len(attached) > MOST_NAMES))
@@ -122,12 +124,6 @@ class _Mail:
                 self._read(part)
             else:
                 self._attach(part)
-
-    def text(self) -> tuple[list[str], bool]:
-        """Return the texts, and whether all of them are plain."""
-        plain = all(is_plain for _, is_plain in self.texts)
-        texts = [as_markdown(text) if is_plain and not plain else text for text, is_plain in self.texts]
-        return list(filter(None, (text.strip() for text in texts))), plain
 
     def _read(self, part: Any) -> None:
         content = storable(_content(part)).replace("\r\n", "\n").replace("\r", "\n")

@@ -25,7 +25,12 @@ def load_pptx(path: Path) -> SourceText:
         show = Presentation(file)
     slides = list(show.slides)
     hidden = {number for number, slide in enumerate(slides, start=1) if slide.element.get("show") in {"0", "false"}}
-    struck = [words for slide in slides for words in _strike_out(slide)]
+    struck = []
+    for run in (run for slide in slides for run in slide.element.iter(f"{DRAWING}r")):
+        shape, words = run.find(f"{DRAWING}rPr"), run.find(f"{DRAWING}t")
+        if shape is not None and words is not None and shape.get("strike", "noStrike") != "noStrike":
+            struck.append(one_line(words.text))
+            words.text = ""
     texts = ["" if number in hidden else _text(slide) for number, slide in enumerate(slides, start=1)]
     if not any(texts):
         raise IngestionError(f"none of its {len(texts)} slides has text to index")
@@ -43,15 +48,6 @@ def load_pptx(path: Path) -> SourceText:
     return SourceText(
         text, 0, metadata, pages=pages, tables=tables, warnings=(*warnings, *left_out(struck, "struck out"))
     )
-
-
-def _strike_out(slide: Any) -> Iterator[str]:
-    """Remove the words of a slide that are struck out, and yield them."""
-    for run in slide.element.iter(f"{DRAWING}r"):
-        shape, words = run.find(f"{DRAWING}rPr"), run.find(f"{DRAWING}t")
-        if shape is not None and words is not None and shape.get("strike", "noStrike") != "noStrike":
-            yield one_line(words.text)
-            words.text = ""
 
 
 def _text(slide: Any) -> str:

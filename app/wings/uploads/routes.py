@@ -19,7 +19,7 @@ from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
 from app.http.routes.documents import DocId, visible
 from app.ports import MOST_FILES
-from app.wings.uploads.jobs import FileNameError, Job, safe_name
+from app.wings.uploads.jobs import FileNameError, safe_name
 from app.wings.uploads.uploads import Uploads
 from app.wiring import Service
 from app.wiring.library import UPLOAD_CATEGORIES
@@ -136,7 +136,7 @@ def remove(request: Request, doc_id: DocId) -> None:
 @Policy(access=Scope.INGEST)
 def job_state(request: Request, job_id: UUID) -> UploadState:
     """Return the progress of an upload, from any process of the service."""
-    return _state(_job(request.app.state.services.uploads, job_id))
+    return _state(request.app.state.services.uploads, job_id)
 
 
 @router.get(
@@ -151,14 +151,14 @@ def job_state(request: Request, job_id: UUID) -> UploadState:
 async def job_events(request: Request, job_id: UUID) -> EventStream:
     """Stream the state of an upload whenever it changes, and its end."""
     uploads = request.app.state.services.uploads
-    await run_in_threadpool(_job, uploads, job_id)
+    await run_in_threadpool(_state, uploads, job_id)
     return EventStream(_follow(request, uploads, job_id))
 
 
 async def _follow(request: Request, uploads: Uploads, job_id: UUID) -> AsyncIterator[str]:
     sent = None
     while request.app.state.in_flight.phase != "draining":  # A disconnected client asks again, perhaps another process.
-        state = _state(await run_in_threadpool(_job, uploads, job_id))
+        state = await run_in_threadpool(_state, uploads, job_id)
         if state != sent:
             yield event("progress", json.dumps(state.model_dump(exclude={"report"})))
             sent = state
@@ -168,14 +168,10 @@ async def _follow(request: Request, uploads: Uploads, job_id: UUID) -> AsyncIter
         await asyncio.sleep(POLL_S)
 
 
-def _job(uploads: Uploads, job_id: UUID) -> Job:
+def _state(uploads: Uploads, job_id: UUID) -> UploadState:
     job = uploads.job(job_id.hex)
     if job is None:
         raise HTTPException(404, NO_JOB)
-    return job
-
-
-def _state(job: Job) -> UploadState:
     values = {name: getattr(job, name) for name in UploadState.model_fields}
     return UploadState.model_validate(values | {"report": job.report or None})
 

@@ -40,18 +40,16 @@ def stretches(folded: str) -> Iterator[list[Sentence]]:
 
 def features(stretch: list[Sentence]) -> set[str]:
     """Return what a stretch shows, each feature by its name: `forget`, `DROP`, `^DROP` at a start, `DROP RULE`."""
-    return {feature for sentence in stretch for feature in _of_sentence(sentence)}
-
-
-def _of_sentence(sentence: Sentence) -> Iterator[str]:
-    yield from sentence
-    yield f"^{sentence[0]}"
-    places = [place for place, word in enumerate(sentence) if word.isupper()]
-    for n, place in enumerate(places):
-        near = [other for other in places[n + 1 : n + 1 + FOLLOWING] if other - place <= FARTHEST]
-        yield from (f"{sentence[place]} {sentence[other]}" for other in near)
-        if near[1:]:
-            yield f"{sentence[place]} {sentence[near[0]]} {sentence[near[1]]}"
+    shown: set[str] = set()
+    for sentence in stretch:
+        shown |= {*sentence, f"^{sentence[0]}"}
+        places = [place for place, word in enumerate(sentence) if word.isupper()]
+        for n, place in enumerate(places):
+            near = [other for other in places[n + 1 : n + 1 + FOLLOWING] if other - place <= FARTHEST]
+            shown |= {f"{sentence[place]} {sentence[other]}" for other in near}
+            if near[1:]:
+                shown.add(f"{sentence[place]} {sentence[near[0]]} {sentence[near[1]]}")
+    return shown
 
 
 def _sentences(folded: str) -> list[Sentence]:
