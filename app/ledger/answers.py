@@ -30,19 +30,12 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoggedAnswer:
-    """An answer as it is kept, without personal data.
+    """An answer as it is kept, without personal data; `at` is in seconds since 1970.
 
-    Attributes:
-        at: When it was given, in seconds since 1970.
-        question: None where personal data could not be taken out of it.
-        search_query: What was searched for; None where that is the question.
-        language: The language that the asker chose for texts that replace an answer.
-        level: The level of its confidence; None where it has none.
-        confidence: The score behind the level, 0 to 1.
-        asker: A keyed hash of who asked (`AnswerStore.asker_of`); None for anonymous callers.
-        nearest: The documents of the retrieved passages, the best first.
-        packed: The certificate, as JSON compressed by zlib.
-        score: A user's score, -1 (bad) to 1 (good); None without feedback.
+    `question` is None where personal data could not be taken out of it, `search_query` where it is the question.
+    `asker` is a keyed hash (`AnswerStore.asker_of`), None for anonymous callers. `nearest` are the documents of the
+    passages, the best first; `packed` is the certificate as compressed JSON. The user's `score` goes from -1 (bad) to
+    1, `confidence` from 0.
     """
 
     trace_id: str

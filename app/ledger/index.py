@@ -123,14 +123,9 @@ class PassageIndex(Held):
     ) -> None:
         """Make a change in one transaction, under the lock of an ingestion; readers see all of it or nothing.
 
-        Args:
-            change: what changes; nothing is written where nothing does.
-            rows: the new passages, where they are not the staged ones.
-            written: when sources were written, where that is not now.
-
-        Raises:
-            ConfigurationError: the vectors have another number of dimensions than those of the index.
-            VectorStoreError: the ledger cannot be written; it is as before.
+        The new passages are the staged ones, or else `rows`; `written` says when sources were written, where that is
+        not now. Raise ConfigurationError if the vectors have another number of dimensions than those of the index;
+        VectorStoreError if the ledger cannot be written, and it is as before.
         """
         with self.database.changing():
             self.database.take_time()

@@ -146,11 +146,7 @@ class Faults:
             self._database.run(KEEP_FAULT, {"step": step, "reason": reason, "now": time.time(), "since": _since()})
 
     def status(self) -> str:
-        """Return that no step has failed lately.
-
-        Raises:
-            WaypointError: one has; the message says which, how often, and why.
-        """
+        """Return that no step has failed lately. Raise WaypointError if one has; it says which, how often and why."""
         query = "SELECT step, number, reason FROM faults WHERE at >= :since ORDER BY step"
         if faults := self._database.rows(query, since=_since()):
             raise WaypointError("; ".join(f"{step} failed {number} times: {reason}" for step, number, reason in faults))

@@ -61,14 +61,8 @@ _BRIEF = frozenset({"unsure", "declined", "no_results", "ungrounded", "small_tal
 class CachedAnswers(Around):
     """The `bound` chain behind a cache of its answers; equal calls that await share one call of the chain.
 
-    Args:
-        bound: what answers.
-        cache: where answers are kept.
-        version: returns the version of the index; None keeps nothing.
-        stats: counts calls that shared an answer.
-        clock: times the calls that are answered from here.
-        ttl_s: how long a good answer is kept.
-        defaults: the options that hold where a question has none.
+    Nothing is kept where the index has no version. A good answer is kept for `ttl_s`; `defaults` are the options that
+    hold where a question has none.
     """
 
     cache: TypedCache[Answer]

@@ -106,12 +106,8 @@ Value = TypeVar("Value")
 class TypedCache(Generic[Value]):
     """One level of the cache; a value that cannot be read is a miss.
 
-    Args:
-        level: its name, in statistics and in keys: `waypoint:{level}:{sha256}`.
-        store: where the bytes are kept.
-        form: reads and writes the values.
-        stats: counts hits, misses and errors.
-        fingerprint: what all values of the level depend on beside their keys.
+    Its keys are `waypoint:{level}:{sha256}`, also of the `fingerprint` of all that its values depend on beside their
+    keys.
     """
 
     level: LevelName
@@ -157,8 +153,8 @@ class TypedCache(Generic[Value]):
 def canonical(parts: object) -> str:
     """Return the parts as JSON, the names in mappings sorted: the same text for equal parts only.
 
-    Raises:
-        TypeError, ValueError, RecursionError: a part is not plain data. A value without such a key must not be kept.
+    Raise TypeError, ValueError, RecursionError if a part is not plain data: a value without such a key must not be
+    kept.
     """
     return json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
 

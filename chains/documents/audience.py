@@ -42,12 +42,8 @@ def category_of(names: Iterable[object], *, below: Iterable[object] = ()) -> str
     """Return the category that the names of folders, outermost first, or a stated category stand for.
 
     Upper and lower case, lookalike letters and invisible ones make no difference. `internal` wins wherever it stands,
-    also beside numbers and words such as "documents"; else the innermost known name decides. None means that no name
-    is known.
-
-    Args:
-        names: the names.
-        below: of folders inside the corpus: each that holds the word "internal" stands for it.
+    also beside numbers and words such as "documents", and anywhere in the names of folders `below` the corpus; else the
+    innermost known name decides. None means that no name is known.
     """
     given = [str(name or "") for name in names]
     if any(map(_is_internal, given)) or any(skeleton(INTERNAL) in skeleton(str(name)) for name in below):

@@ -56,14 +56,10 @@ class Entry:
 def describe(
     first: Document, last: Document, *, chunks: int, written: float | None, hosts: Collection[str] = ()
 ) -> Entry:
-    """Return what the first and the last chunk of a document tell about it.
+    """Return what the first and the last of a document's chunks tell about it.
 
-    Args:
-        first: The first of its chunks.
-        last: The last one.
-        chunks: How many there are.
-        written: When it was last written, in seconds since 1970; None where that is not known.
-        hosts: Where its links may lead; none is anywhere.
+    Its links lead to the `hosts` only, if there are any; `written` is when it was last written, in seconds since 1970;
+    None where that is not known.
     """
     metadata = first.metadata
     return Entry(
@@ -93,14 +89,10 @@ class QuotePlace(NamedTuple):
 def locate(
     chunks: Sequence[Document], quote: str, *, near: Mapping[str, Any], start: int | None = None
 ) -> QuotePlace | None:
-    """Return where the quoted words stand in a document; None where it does not hold them.
+    """Return where words of one of a document's chunks, all of them in order, stand; None where it does not hold them.
 
-    Args:
-        chunks: All of the document's chunks, in order.
-        quote: Words of one chunk. White space and punctuation may differ.
-        near: What is known of that chunk's metadata (`section`, `page`, `chunk_index`): of several chunks that hold
-            the words, the one that fits best is meant.
-        start: Where the words begin in the source, if that is known; it decides before `near`.
+    White space and punctuation may differ. Of several chunks that hold the words, that at `start` is meant, if that
+    place in the source is known, or else the one that fits best to what is known of its metadata.
     """
     wanted = letters(quote)
     if not wanted:

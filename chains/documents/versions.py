@@ -136,10 +136,7 @@ def replaced(documents: Sequence[Mapping[str, Any]], today: int | None = None) -
     """Return the documents that are not in force by their place, each with the place of the version that is.
 
     That is None where a document says itself that it no longer holds, or not yet, and no other one takes its place.
-
-    Args:
-        documents: their metadata, `title` and `file_path` among it.
-        today: as an ordinal of the calendar; by default this day.
+    `today` is an ordinal of the calendar.
     """
     now = today or datetime.now(UTC).toordinal()
     found: dict[int, int | None] = {}

@@ -75,22 +75,14 @@ def ingest(
 ) -> tuple[Report, Change]:
     """Compare the files below `paths` with an index, stage what is new, and return the change that is left to publish.
 
-    Args:
-        paths: folders or files; what vanished from a folder is removed, other documents stay. A file that is in the
-            index may be given after it was deleted.
-        into: the index.
-        engine: reads the files, and embeds their chunks.
-        reset: take the index for empty.
-        progress: receives after each file how many are staged.
-        dry_run: count what would change, and stage nothing.
-        min_chunks: warn where the whole index will hold fewer.
-        addresses: where files came from, for citations to link to.
-        only: of the files found, those that are read again, themselves or by their folder; by default all.
-        chosen: what a user chose for a file; it wins over the file's folders and front matter.
+    What vanished from a folder is removed, other documents stay; a file that is in the index may be given after it was
+    deleted. With `reset` the index counts as empty; in a `dry_run` nothing is staged. Of the files found, `only` those
+    are read again, themselves or by their folder. `addresses` say where files came from, for citations to link to; what
+    a user has `chosen` for a file wins over its folders and front matter. `progress` receives after each file how many
+    are staged.
 
-    Raises:
-        IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the index
-            holds of it stays.
+    Raise IngestionError if a path does not exist. A file or a folder that cannot be read is reported, and what the
+    index holds of it stays.
     """
     started = time.perf_counter()
     done, name = 0, ""

@@ -83,8 +83,7 @@ def mirror(
 ) -> Mirrored:
     """Bring `folder` in line with the source; `copies` knows what was fetched, `incoming` is a folder for new files.
 
-    Raises:
-        IngestionError: the source cannot be listed, or holds nothing; the folder stays as it is.
+    Raise IngestionError if the source cannot be listed, or holds nothing; the folder stays as it is.
     """
     shutil.rmtree(incoming, ignore_errors=True)  # What a run that was killed left.
     incoming.mkdir(parents=True)

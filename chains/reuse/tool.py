@@ -159,9 +159,7 @@ def as_search_tool(
 def content_of(answer: Answer, numbers: Mapping[int, int] | None = None) -> str:
     """Return what a model reads of an answer: its words with numbers for markers, its sources, how sure it is, a note.
 
-    Args:
-        answer: the answer.
-        numbers: for the numbers of this answer those that it shall show, where several answers are counted on.
+    `numbers` are for those of this answer the ones that it shall show, where several answers are counted on.
     """
     citations, shown = answer["citations"], numbers or {}
     lines = [numbered_text(answer["answer"], citations, shown, doubts=True)]

@@ -119,12 +119,9 @@ _NOTABLE = re.compile(r"[:<&]|\]\(|www\.", re.IGNORECASE)
 
 
 class MarkupFilter:
-    """Passes the words of an answer on, without links that `allow` refuses, without images and HTML.
+    """Passes the words of an answer on, without images, HTML and links that `allow` refuses; it counts what it removes.
 
     The last word is held back until the next one comes, because a link or a tag may begin in it.
-
-    Attributes:
-        removed: How many links, images and tags were taken out.
     """
 
     def __init__(self, allow: Callable[[str], bool]) -> None:
@@ -252,13 +249,7 @@ def _runs(words: list[str]) -> Iterable[tuple[str, ...]]:
 
 @dataclass
 class OutputCheck:
-    """Checks one answer, piece by piece.
-
-    Attributes:
-        passages: What the model is shown: where links may lead.
-        prompt: The system prompt that no answer may recite; None where there is none to keep.
-        canary: Random words of this call's prompt; an answer that holds them is withheld.
-    """
+    """Checks one answer, piece by piece: links lead where the passages say; prompt and canary are not recited."""
 
     passages: Sequence[Passage]
     prompt: SystemPrompt | None = None

@@ -37,12 +37,9 @@ Harm = Literal["moderation", "self_harm"]
 class Moderate(Runnable[Searching, ModerationVerdict | None]):
     """Ask the moderator about the question of a state, unless it is blocked already or small talk.
 
-    Args:
-        moderator: judges the question; whatever goes wrong there, the question is answered.
-        refusals: the replies to flagged questions: those that speak of self-harm, and all others.
-        ignored: categories that alone do not stop a question.
-        timeout_s: how long the moderator may take, its retries included.
-        clock: tells the time for that.
+    Whatever goes wrong there, or takes longer than `timeout_s`, retries included, the question is answered. The
+    refusals are for flagged questions that speak of self-harm, and all others; `ignored` categories alone do not stop a
+    question.
     """
 
     name = "moderate"
@@ -112,11 +109,8 @@ class RiskThresholds:
 class CheckQuestion:
     """Compute the verdict on a question, its conversation, and its translation.
 
-    Args:
-        refusals: the reply to a blocked question, by reason.
-        risk: returns how likely a text is an attack, 0 to 1; None looks for none.
-        thresholds: from which risk it is guarded or blocked.
-        block_pii: whether a question with personal data is refused.
+    `risk` returns how likely a text is an attack, 0 to 1; None looks for none. With `block_pii` a question with
+    personal data is refused.
     """
 
     refusals: Mapping[Reason, str]
@@ -205,12 +199,8 @@ def suspicious_chunks(texts: Sequence[str], suspicious_words: Callable[[str], st
 class Safety:
     """What is checked, for `build_chain(safety=...)`.
 
-    Attributes:
-        question: The check of a question before anything is searched.
-        prompt: The system prompt, which no answer may recite.
-        guard: The system message before a suspicious question.
-        is_suspicious: Returns whether a passage looks like an attack, and is not shown; None drops none.
-        moderate: Asks a moderator whether the question may be answered, while passages are retrieved; None asks none.
+    `guard` is the system message before a suspicious question; no answer may recite the `prompt`. A passage that
+    `is_suspicious` is not shown. `moderate` asks a moderator, while passages are retrieved.
     """
 
     question: CheckQuestion

@@ -115,8 +115,7 @@ def _words(lines: Sequence[Line]) -> int:
 def open_pdf(path: Path) -> Iterator[pypdfium2.PdfDocument]:
     """Open a PDF, also one that is encrypted with an empty password, as many are only to forbid changes.
 
-    Raises:
-        IngestionError: it asks for a password, or its encryption is not known. Other errors mean damage.
+    Raise IngestionError if it asks for a password, or its encryption is not known; other errors mean damage.
     """
     with open_file(path) as file:
         try:

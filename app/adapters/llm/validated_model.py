@@ -87,9 +87,7 @@ def vendor_options(
 class ValidatedModel(BaseChatModel):
     """Mixin; list it before the vendor's class. `vendor` is the client library.
 
-    Raises:
-        LLMReplyError: a reply without an answer, or one that cannot be read.
-        LLMUnavailableError: a stream that ended before the answer did.
+    Raise LLMReplyError if a reply has no answer or cannot be read, LLMUnavailableError if a stream ended before it.
     """
 
     vendor: ClassVar[ModuleType]

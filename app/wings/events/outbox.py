@@ -40,11 +40,8 @@ ROUTING_KEYS = {
 class Events:
     """Observes the calls of a chain: QuerySubmitted before any work, the two others once there is an answer.
 
-    There is no answer where nothing was retrieved, the call failed, or the client left.
-
-    Args:
-        publish: takes a message; it must not block.
-        model: the model that is asked where the call names none in its metadata (`model_id`).
+    There is no answer where nothing was retrieved, the call failed, or the client left. `publish` must not block;
+    `model` is the one that is asked where the call names none in its metadata (`model_id`).
     """
 
     def __init__(self, publish: Callable[[Message], None], *, model: str) -> None:
@@ -183,11 +180,7 @@ class Outbox:
 
     Up to `capacity` wait in memory until they are stored. A message whose confirm was lost is sent again, under the
     same id. When the outbox closes, it delivers what is left for at most `flush_s`; the rest waits in the store for the
-    next start.
-
-    Attributes:
-        sent: Messages that the broker has confirmed.
-        dropped: The oldest messages, dropped because the store was full, and those that could not be stored.
+    next start. `dropped` are the oldest messages, where the store was full, and those that could not be stored.
     """
 
     def __init__(

@@ -102,13 +102,7 @@ class Insights:
 
 
 def insights(store: AnswerStore, services: Service, *, since: float) -> Insights:
-    """Return what the logged answers say about the documents.
-
-    Args:
-        store: the log.
-        services: what answers, for the nearest documents as they are now.
-        since: from which time on, in seconds since 1970.
-    """
+    """Return what the logged answers say about the documents, from a time on, in seconds since 1970."""
     now = store.now()
     counted = [one for one in store.answers(since=since) if one.outcome in COUNTED]
     weeks = Counter(_date(one.at, "%G-W%V") for one in counted)

@@ -129,11 +129,9 @@ class Verdict:
 
 
 def verify(certificate: Mapping[str, Any], read: Reader | None = None) -> list[Verdict]:
-    """Return a verdict on each sentence; the first one is on the whole where that fails.
+    """Return a verdict on each sentence of what `seal` returned; the first one is on the whole where that fails.
 
-    Args:
-        certificate: what `seal` returned.
-        read: returns the documents as they are now; without it, quotes are believed.
+    `read` returns the documents as they are now; without it, quotes are believed.
     """
     try:
         unmarked, lookup = marker_filter(_sources(certificate)), _once(read) if read else None

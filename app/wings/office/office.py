@@ -19,10 +19,8 @@ UNPACKED_BYTES = 32 * 2**20
 def open_archive(file: IO[bytes], *, besides: tuple[str, ...] = ()) -> zipfile.ZipFile:
     """Open an archive that unpacks to little; entries whose names begin or end with one of `besides` do not count.
 
-    An entry that says it is smaller than it is reads as damaged, so that the sizes can be believed.
-
-    Raises:
-        IngestionError: it unpacks to too much. Other errors mean damage.
+    An entry that says it is smaller than it is reads as damaged, so that the sizes can be believed. Raise
+    IngestionError if it unpacks to too much; other errors mean damage.
     """
     archive = zipfile.ZipFile(file)
     counted = (entry for entry in archive.infolist() if not entry.filename.startswith(besides))

@@ -22,14 +22,10 @@ _FRAGMENTS, _BLOCKS = read_patterns(__package__, "personal_data.txt")
 
 
 class Kind(NamedTuple):
-    """A kind of personal data.
+    """A kind of personal data: its name stands for it in the text, and `value` of its pattern is what is taken out.
 
-    Attributes:
-        name: What stands for it in the text, in angle brackets.
-        pattern: How it is written; the group `value`, where there is one, is what is taken out.
-        is_valid: Whether a match really is one: its checksum, its number of digits.
-        context: Words that have to stand before it; None needs none.
-        unless: Words before it that say that it is something else.
+    `is_valid` checks a match by its checksum or number of digits. The words before it have to match `context`, and must
+    not match `unless`.
     """
 
     name: str

