@@ -41,10 +41,7 @@ def async_client() -> httpx.AsyncClient:
 
 
 def retry_after_s(value: str | None) -> float | None:
-    """Return the seconds that a `Retry-After` header asks to wait, a day at most; None where it says nothing.
-
-    It is a number or a date (RFC 9110 10.2.3).
-    """
+    """Return the seconds that a `Retry-After` header asks to wait, a day at most (RFC 9110 10.2.3)."""
     try:
         seconds = float(value or "nan")
     except ValueError:

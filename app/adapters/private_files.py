@@ -9,10 +9,7 @@ FILE_MODE = 0o600
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing; one that is there already stays as it is.
-
-    Raise OSError if it cannot be made.
-    """
+    """Make a folder, and those above it that are missing, for the owner alone. Raise OSError if it cannot be made."""
     for each in (*reversed(folder.parents), folder):
         each.mkdir(mode=FOLDER_MODE, exist_ok=True)
 

@@ -44,10 +44,7 @@ class Database(ABC):
 
     @abstractmethod
     def lock(self, name: str) -> AbstractContextManager[bool]:
-        """Hold a named lock over processes and hosts while the body runs; yield False where another holds it.
-
-        However the process ends, the lock is released.
-        """
+        """Hold a named lock over processes and hosts, however this one ends; yield False where another holds it."""
 
     @abstractmethod
     def scrub(self) -> None:

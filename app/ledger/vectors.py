@@ -207,10 +207,7 @@ BUILD_BREADTH = 200
 
 
 def index_vectors(database: Database, dimensions: int) -> None:
-    """Make the index of vectors of so many dimensions in PostgreSQL, and drop those of others.
-
-    Raise ConfigurationError if there are too many.
-    """
+    """Make the index of so many dimensions in PostgreSQL, and drop others. Raise ConfigurationError for too many."""
     if database.dialect != "postgresql":
         return
     if dimensions > MOST_DIMENSIONS:

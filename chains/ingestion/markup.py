@@ -22,10 +22,7 @@ _ADDRESS = re.compile(r"(?:mailto|tel|sms|fax|callto):([^?]+)|(https?://\S+)", r
 
 
 def markdown_of(page: Tag) -> str:
-    """Return the text below a tag as markdown.
-
-    Raise IngestionError if there is none, or the tags are nested beyond reason.
-    """
+    """Return the text below a tag as markdown. Raise IngestionError if there is none, or it is nested too deeply."""
     try:
         for table in page.find_all("table"):
             _lay_out(table)

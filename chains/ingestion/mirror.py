@@ -81,10 +81,7 @@ class KnownCopies(Protocol):
 def mirror(
     source: RemoteSource, folder: Path, copies: KnownCopies, *, incoming: Path, progress: Progress | None = None
 ) -> Mirrored:
-    """Bring `folder` in line with the source; `copies` knows what was fetched, `incoming` is a folder for new files.
-
-    Raise IngestionError if the source cannot be listed, or holds nothing; the folder stays as it is.
-    """
+    """Bring `folder` in line with the source. Raise IngestionError if that cannot be listed, or holds nothing."""
     shutil.rmtree(incoming, ignore_errors=True)  # What a run that was killed left.
     incoming.mkdir(parents=True)
     folder.mkdir(parents=True, exist_ok=True)

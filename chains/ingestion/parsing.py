@@ -42,20 +42,14 @@ class Parser(Protocol):
         """Return the endings that a loader reads."""
 
     def parse(self, path: Path) -> Parsed:
-        """Return the chunks and the metadata of a file.
-
-        Raise IngestionError if the file cannot be read, or there is no text in it.
-        """
+        """Return what a file holds. Raise IngestionError if it is unreadable, or has no text."""
 
     def close(self) -> None:
         """Stop what is being parsed, from any thread."""
 
 
 def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> Parsed:
-    """Load the file by the loader of its ending, in this process, and cut it.
-
-    Raise IngestionError if the file cannot be read, or there is no text in it.
-    """
+    """Load a file by the loader of its ending, and cut it. Raise IngestionError if it is unreadable, or has no text."""
     try:
         source = loaders[path.suffix.lower()](path)
         return _parsed(source, path.suffix.lower(), chunker)

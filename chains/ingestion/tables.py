@@ -60,10 +60,7 @@ def one_line(value: object) -> str:
 
 
 def grid_of(rows: Iterable[Iterable[Cell]]) -> Grid:
-    """Return the rows with every place that a cell covers filled with its words, as browsers lay tables out.
-
-    Raise IngestionError if it is more text than a file may hold.
-    """
+    """Fill each place that a cell covers with its words, as browsers do. Raise IngestionError for too much text."""
     grid: list[list[Place]] = []
     covered: dict[int, tuple[Place, int]] = {}
     size = cells = 0

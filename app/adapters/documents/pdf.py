@@ -57,10 +57,7 @@ class TextRecognition(Protocol):
     """Reads the words of pages that are pictures."""
 
     def lines(self, page: pypdfium2.PdfPage) -> list[Line]:
-        """Return the lines on the picture of a page; none where there are no letters.
-
-        Raise RecognitionError if the page could not be read.
-        """
+        """Return the lines on the picture of a page. Raise RecognitionError if it could not be read."""
 
 
 class ReadPage(NamedTuple):

@@ -161,10 +161,7 @@ class IsolatedParser:
         self.worker.stop()
 
     def parse(self, path: Path) -> Parsed:
-        """Return the chunks and the metadata of a file.
-
-        Raise IngestionError if the file cannot be read, there is no text in it, or it takes more than it may.
-        """
+        """Return what a file holds. Raise IngestionError if it is unreadable, has no text, or takes too much."""
         if path.suffix.lower() in text_files.LOADERS:
             with open_file(path) as file:
                 size = os.fstat(file.fileno()).st_size

@@ -52,10 +52,7 @@ class Authenticator(Protocol):
     credential: ClassVar[Literal["session", "key"]]
 
     async def find(self, token: str) -> Identity | None:
-        """Return the caller; None where the token is unknown or expired.
-
-        Raise IdentityStoreError if the session store is unavailable.
-        """
+        """Return the caller; None if the token is unknown or expired. Raise IdentityStoreError if no store answers."""
 
     async def aclose(self) -> None:
         """Close what is open."""

@@ -119,10 +119,7 @@ class Publisher:
     exchange: str = "events"
 
     async def ping(self, *, timeout_s: float) -> None:
-        """Open a connection and close it again.
-
-        Raise OSError if nothing answers there; aiormq.exceptions.AMQPError if it refuses the user, or the virtual host.
-        """
+        """Open a connection and close it. Raise OSError or AMQPError if nobody answers, or the user is refused."""
         connection = await aio_pika.connect(self.url, timeout=timeout_s)
         await connection.close()
 
@@ -206,10 +203,7 @@ class Outbox:
         return len(self._arrivals) + self._stored
 
     def check(self) -> str:
-        """Read the store once, and say where messages wait.
-
-        Raise ConfigurationError if the store cannot be used; VectorStoreError if it does not answer now.
-        """
+        """Say where messages wait. Raise ConfigurationError, VectorStoreError if the store cannot be read."""
         return f"{self._store.count()} wait in {self._store.place}"
 
     async def ping(self, *, timeout_s: float) -> None:

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 def outbox(settings: Settings) -> "Outbox | None":
-    """Return the outbox for RABBITMQ_URL; nothing is opened before it runs.
-
-    Raise ConfigurationError if its extra is not installed.
-    """
+    """Return the outbox for RABBITMQ_URL, not opened yet. Raise ConfigurationError if its extra is not installed."""
     chosen = settings.events
     if chosen.rabbitmq_url is None or not chosen.enabled:
         return None

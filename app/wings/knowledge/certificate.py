@@ -66,10 +66,7 @@ FILES = 64
 
 
 def certificate(answer: Answer, index: Index) -> Certificate:
-    """Return what proves an answer, as `verification.verify` checks it.
-
-    Raise VectorStoreError if the index cannot be read.
-    """
+    """Return what proves an answer, for `verification.verify`. Raise VectorStoreError if the index cannot be read."""
     catalogue = None if index.settings.retrieval.url else index.library.catalogue()
     prompts, settings = answer_facts(index.settings)
     sealed = seal(

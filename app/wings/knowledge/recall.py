@@ -165,10 +165,7 @@ class Recalled:
 
 
 def check(store: AnswerStore, index: Passages) -> set[str]:
-    """Bring the log in line with the index, and return the ids of the statements that are missing since this check.
-
-    Raise VectorStoreError if the log cannot be read or written, or the index not be read.
-    """
+    """Bring the log in line with the index, and return the ids of the statements that are missing since this check."""
     version = index.version or ""
     rows = store.database.rows(UNSETTLED, version=version)
     present = {passage.id for passage in index.get_by_ids([row.passage for row in rows if row.passage])}

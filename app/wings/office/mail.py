@@ -188,10 +188,7 @@ def _best(parts: list[Any]) -> Any:
 
 
 def _read(name: str, content: bytes) -> SourceText:
-    """Read an attachment by the reader of its ending.
-
-    Raise WaypointError if no reader reads such files, or it cannot be read; other errors mean damage.
-    """
+    """Read an attachment by the reader of its ending. Raise WaypointError if none can; other errors mean damage."""
     ending = Path(name).suffix.lower()
     load = LOADERS.get(ending) or hooks.load("readers", ending.removeprefix("."))
     with tempfile.TemporaryDirectory() as folder:

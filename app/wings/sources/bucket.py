@@ -66,10 +66,7 @@ class Bucket:
             return PurePosixPath(self._root).suffix.lower() in self.endings and bool(self._files.isfile(self._root))
 
     def documents(self, known: Mapping[str, Copy], folder: Path) -> Iterator[RemoteDocument | Unread]:
-        """Yield the documents, a folder of the bucket after the other.
-
-        Raise IngestionError if they cannot be listed.
-        """
+        """Yield the documents, folder by folder. Raise IngestionError if they cannot be listed."""
         scheme = self.address.partition("://")[0]
         for name, about in self._listed():
             address, path = f"{scheme}://{about['name']}", PurePosixPath(name)

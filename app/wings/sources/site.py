@@ -87,10 +87,7 @@ MOST_LINKS = 10_000
 
 
 def links_of(page: Path, address: str) -> tuple[list[str], bool]:
-    """Return the links of a page at an address, in order, and whether it wants to be found.
-
-    There are none where the page asks that they are not followed.
-    """
+    """Return the links of a page at an address that may be followed, in order, and whether it wants to be found."""
     links, base, may_index, may_follow = list[str](), address, True, True
     content = BytesIO(page.read_bytes()[:MOST_BYTES])
     with suppress(etree.XMLSyntaxError):  # Not even the parser of HTML makes anything of it.
@@ -168,10 +165,7 @@ class Site:
         return PurePosixPath(urlsplit(self.address).path).suffix.lower()
 
     def documents(self, known: Mapping[str, Copy], folder: Path) -> Iterator[RemoteDocument | Unread]:
-        """Yield the pages, in the order in which they are reached.
-
-        Raise IngestionError if the start page, or robots.txt, cannot be read.
-        """
+        """Yield the pages as they are reached. Raise IngestionError if the first, or robots.txt, cannot be read."""
         robots = self._robots(folder)
         self.client.delay_s = min(max(self.client.delay_s, robots.crawl_delay(AGENT) or 0), LONGEST_DELAY_S)
         waiting, depth = self._first(robots, folder)
@@ -279,10 +273,7 @@ class Site:
         return parts.scheme in {"http", "https"} and parts.netloc.lower() == self.scope.host
 
     def _robots(self, folder: Path) -> Protego:
-        """Return what robots.txt allows: everything where there is none (RFC 9309).
-
-        Raise IngestionError if it cannot be read; then nothing may be.
-        """
+        """Return what robots.txt allows (RFC 9309). Raise IngestionError if it cannot be read: then nothing may be."""
         status, content = self._content(urljoin(self.address, "/robots.txt"), folder)
         if status >= FIRST_SERVER_ERROR:
             msg = f"its robots.txt answers with status {status}, so that nothing may be read; try again later"

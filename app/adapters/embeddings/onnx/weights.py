@@ -60,10 +60,7 @@ def _check_hash(path: Path, name: str, state: tuple[int, ...]) -> None:
 
 
 def max_tokens(folder: Path) -> int:
-    """Return how many tokens of a text the model reads, [CLS] and [SEP] among them (256).
-
-    Raise ConfigurationError if the file that says so is damaged.
-    """
+    """Return how many tokens of a text the model reads (256). Raise ConfigurationError if the file is damaged."""
     try:
         found = json.loads((folder / LIMITS).read_text("utf-8"))["max_seq_length"]
     except (ValueError, KeyError, TypeError, RecursionError):
