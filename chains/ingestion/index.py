@@ -223,9 +223,7 @@ def indexed_text(chunk: Document) -> str:
 
 def _said(chunk: Document) -> tuple[str, list[str], str]:
     """Return the title of a chunk, the names of the sections that it is in and its page, and its words."""
-    metadata = chunk.metadata
-    path = json.loads(metadata.get("section_path") or "[]") + [f"page {metadata.get('page')}"] * bool(
-        metadata.get("page")
-    )
+    metadata, page = chunk.metadata, chunk.metadata.get("page")
+    path = json.loads(metadata.get("section_path") or "[]") + [f"page {page}"] * bool(page)
     words = "\n".join(filter(None, [metadata.get("table_head"), chunk.page_content]))
     return str(metadata.get("title") or ""), path, words

@@ -80,15 +80,11 @@ def _shorten(root: Run, runs: Trace) -> None:
     for run in runs:
         outputs = run.outputs or {}
         if run.run_type == "retriever":
-            documents = outputs.get("documents") or []
-            places = [
-                {name: one.metadata[name] for name in _PLACE if one.metadata.get(name) is not None} for one in documents
-            ]
-            run.outputs = {
-                "documents": [
-                    Document(one.page_content, metadata=place) for one, place in zip(documents, places, strict=True)
-                ]
-            }
+            kept = []
+            for one in outputs.get("documents") or []:
+                place = {name: one.metadata[name] for name in _PLACE if one.metadata.get(name) is not None}
+                kept.append(Document(one.page_content, metadata=place))
+            run.outputs = {"documents": kept}
         elif run.parent_run_id == root.id:
             same = {name for name, value in outputs.items() if value and value == answer.get(name)}
             run.outputs = {name: f"see {root.name}" if name in same else value for name, value in outputs.items()}

@@ -246,10 +246,8 @@ def index_changed(index: Index) -> None:
             if any(change.statement in newly for change in answer.changes):
                 entry = answer.entry()
                 payload = {EVENT_NAMES.get(name, name): value for name, value in entry.items() if value is not None}
-                payload["changes"] = [
-                    {EVENT_NAMES.get(name, name): value for name, value in change.items()}
-                    for change in entry["changes"]
-                ]
+                changes = (change.items() for change in entry["changes"])
+                payload["changes"] = [{EVENT_NAMES.get(name, name): value for name, value in some} for some in changes]
                 index.outbox.leave("AnswerRecalled", payload, correlation_id=str(uuid4()))
 
 

@@ -64,15 +64,11 @@ def _parts(shapes: Iterable[Any], depth: int = 0) -> Iterator[str]:
         elif shape.has_text_frame:
             yield shape.text_frame.text
         elif getattr(shape, "has_table", False):
-            rows = (
-                [
-                    Cell(one.text, one.span_height, one.span_width, shape.table.first_row and number == 0)
-                    for one in row.cells
-                    if not one.is_spanned
-                ]
-                for number, row in enumerate(shape.table.rows)
-            )
-            yield table_text(grid_of(rows))
+            grid = []
+            for number, row in enumerate(shape.table.rows):
+                head, cells = shape.table.first_row and number == 0, (cell for cell in row.cells if not cell.is_spanned)
+                grid.append([Cell(cell.text, cell.span_height, cell.span_width, head) for cell in cells])
+            yield table_text(grid_of(grid))
         elif getattr(shape, "has_chart", False):
             yield _chart(shape.chart)
 
