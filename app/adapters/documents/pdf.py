@@ -2,7 +2,7 @@
 
 import ctypes
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,6 @@ import pypdfium2
 from pypdfium2 import raw
 
 from app.adapters.documents.pdf_headings import (
-    FoundHeading,
     headings,
     is_cover,
     report_title,
@@ -20,13 +19,12 @@ from app.adapters.documents.pdf_headings import (
     without_running,
 )
 from app.adapters.documents.pdf_lines import PART_OF_PAGE, Line, joined, picture_part, read_lines, text_of
-from app.adapters.documents.pdf_tables import FoundTable, grids, in_reading_order, in_rows, tables, with_tables
+from app.adapters.documents.pdf_tables import grids, in_reading_order, in_rows, tables, with_tables
 from chains.errors import IngestionError
 from chains.ingestion.source import (
     MAX_NAME,
     PAGE_BREAK,
     Heading,
-    Page,
     SourceText,
     Table,
     given,
@@ -154,6 +152,11 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
     found = list(headings(kept))
     texts = [text_of(lines) for lines in kept]
     places = list(placed_pages([text for text, _ in texts]))
+
+    def at(page: int, line: int) -> int:
+        starts = texts[page][1]
+        return places[page].start + starts[line] if line < len(starts) else places[page].end
+
     covers = {number for number, (text, _) in enumerate(texts[:COVER_PAGES]) if is_cover(text)}
     # The heading that stands above all others at the beginning names the document, unless several are of its level.
     is_alone = found and found[0].page == 0 and all(heading.level > found[0].level for heading in found[1:])
@@ -165,32 +168,19 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
         0,
         _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), title),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
-        headings=tuple(_headings(found, places, [starts for _, starts in texts], covers)),
-        tables=tuple(sorted(_tables([*written, *tables(kept)], places, [starts for _, starts in texts]))),
+        headings=tuple(
+            Heading(without_controls(one.text), one.level, at(one.page, one.first), at(one.page, one.end))
+            for one in found
+            if one.page not in covers
+        ),
+        tables=tuple(
+            sorted(
+                Table(at(one.page, one.head), at(one.page, one.head + one.heads), at(one.last_page, one.end))
+                for one in (*written, *tables(kept))
+            )
+        ),
         warnings=(*warnings, *left_out((text for page in pages for text in page.unseen), UNSEEN), *without),
     )
-
-
-def _headings(
-    found: Sequence[FoundHeading], places: Sequence[Page], starts: Sequence[list[int]], covers: Collection[int]
-) -> Iterator[Heading]:
-    """Yield the headings with their places in the text; those of a cover are none."""
-    for heading in found:
-        if heading.page not in covers:
-            before, begins = places[heading.page].start, starts[heading.page]
-            end = begins[heading.end] if heading.end < len(begins) else places[heading.page].end - before
-            yield Heading(without_controls(heading.text), heading.level, before + begins[heading.first], before + end)
-
-
-def _tables(tables: Sequence[FoundTable], places: Sequence[Page], starts: Sequence[list[int]]) -> Iterator[Table]:
-    """Yield the tables with their places in the text."""
-
-    def place(page: int, line: int) -> int:
-        return places[page].start + starts[page][line] if line < len(starts[page]) else places[page].end
-
-    for found in tables:
-        head, body = place(found.page, found.head), place(found.page, found.head + found.heads)
-        yield Table(head, body, place(found.last_page, found.end))
 
 
 def _metadata(about: dict[str, str], path: Path, cover: str, heading: str) -> dict[str, str]:
