@@ -168,23 +168,20 @@ class Vectors:
     ) -> dict[str, float]:
         rows: Sequence[Any] = ()
         values = {"vector": str([float(value) for value in vector]), "limit": limit, **where}
-        if not (where and self._leaves_few(version, where)):
+        key = (version, *sorted(where.items()))
+        is_few = self._few.get(key, False) if where else False
+        if where and key not in self._few:  # An index would go through many others than the few that are let through.
+            if len(self._few) > MOST_REMEMBERED:
+                self._few.clear()
+            count = f"SELECT count(*) FROM (SELECT FROM passages WHERE {condition(where)} LIMIT {FEW}) AS allowed"
+            self._few[key] = is_few = self._database.value(count, **where) < FEW
+        if not is_few:
             indexed = f"CAST(vector AS halfvec({len(vector)}))"
             query = NEAREST.format(indexed=indexed, dimensions=len(vector), where=condition(where))
             rows = self._database.rows(query, **values)
         if where and len(rows) < limit:
             rows = self._database.rows(NEAREST_OF_FEW.format(where=condition(where)), **values)
         return {id_: min(1.0, max(0.0, similarity)) for id_, similarity in rows}
-
-    def _leaves_few(self, version: str, where: Mapping[str, str]) -> bool:
-        """Return whether a filter lets through so few that each is compared: an index would go through many others."""
-        key = (version, *sorted(where.items()))
-        if key not in self._few:
-            if len(self._few) > MOST_REMEMBERED:
-                self._few.clear()
-            query = f"SELECT count(*) FROM (SELECT FROM passages WHERE {condition(where)} LIMIT {FEW}) AS allowed"
-            self._few[key] = self._database.value(query, **where) < FEW
-        return self._few[key]
 
 
 MOST_REMEMBERED = 1000  # Filters: callers may name any category.

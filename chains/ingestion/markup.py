@@ -25,7 +25,14 @@ def markdown_of(page: Tag) -> str:
     """Return the text below a tag as markdown. Raise IngestionError if there is none, or it is nested too deeply."""
     try:
         for table in page.find_all("table"):
-            _lay_out(table)
+            nested = [inner for inner in table.find_all("table") if inner.find_parent("table") is table]
+            if _arranges(table, nested):
+                parts = table.find_all(["thead", "tbody", "tfoot", "tr", "td", "th"])
+                for part in [table, *(part for part in parts if part.find_parent("table") is table)]:
+                    part.name = "div"
+            else:  # A table within a cell of another one comes behind it.
+                for inner in reversed(nested):
+                    table.insert_after(inner.extract())
         text = str(_Converter().convert_soup(page))
     except RecursionError as error:
         raise IngestionError("the tags of the page are nested too deeply to be read") from error
@@ -104,20 +111,8 @@ def _own(node: Tag, names: list[str]) -> Iterator[Tag]:
             yield child
 
 
-def _lay_out(table: Tag) -> None:
-    """Make a table that only arranges a page into blocks, and put a table within a cell of another one behind it."""
-    nested = [inner for inner in table.find_all("table") if inner.find_parent("table") is table]
-    if _arranges(table, nested):
-        for part in [table, *(part for part in table.find_all(["thead", "tbody", "tfoot", "tr", "td", "th"])
-                              if part.find_parent("table") is table)]:  # fmt: skip
-            part.name = "div"
-        return
-    for inner in reversed(nested):
-        table.insert_after(inner.extract())
-
-
 def _arranges(table: Tag, nested: list[Any]) -> bool:
-    """Say whether a table has no rows of its own with two cells of words, or holds headings."""
+    """Say whether a table only arranges a page: it has no rows with two cells of words, or holds headings."""
     if str(table.get("role")) in {"presentation", "none"} or table.find(HEADINGS):
         return True
     if not nested:

@@ -74,7 +74,14 @@ def main_part(page: BeautifulSoup) -> Tag:
     parts = page.select("main, [role=main]") or page.select("article")
     if len(parts) == 1 and parts[0].get_text(strip=True):
         return parts[0]
-    for tag in [*page.select(BOILERPLATE), *filter(_surrounds, page.select("aside, [aria-hidden=true]"))]:
+    surrounding = list(page.select(BOILERPLATE))
+    for aside in page.select("aside, [aria-hidden=true]"):
+        text, names = words_of(aside), f"{aside.get('class')} {aside.get('id')}"
+        links = sum(len(words_of(link)) for link in aside.select("a"))
+        # A list of links stands beside the text; a remark of whole sentences is text.
+        if _SURROUNDS.search(names) or links * 2 > len(text) or not _SENTENCE.search(text):
+            surrounding.append(aside)
+    for tag in surrounding:
         tag.decompose()
     for header in page.select("header"):
         if not header.select("h1"):
@@ -82,36 +89,24 @@ def main_part(page: BeautifulSoup) -> Tag:
     return page
 
 
-def _surrounds(aside: Tag) -> bool:
-    """Say whether a part stands beside the text, such as a list of links; a remark of whole sentences is text."""
-    links = sum(len(words_of(link)) for link in aside.select("a"))
-    text, names = words_of(aside), f"{aside.get('class')} {aside.get('id')}"
-    return bool(_SURROUNDS.search(names)) or links * 2 > len(text) or not _SENTENCE.search(text)
-
-
 def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     link = page.select_one("link[rel=canonical][href]")
     heading = page.select_one("h1")
     url = str(link["href"]) if link else ""
+    audiences = [one_line(tag.get("data-audience")) for tag in page.find_all(["html", "body"])]
+    for tag in page.find_all("meta"):
+        names = (tag.get(name) for name in ("name", "property", "itemprop", "http-equiv"))
+        if any(re.split(r"[.:]", plain_name(name))[-1] == "audience" for name in names if name):
+            audiences.append(one_line(tag.get("content")))
+    for comment in page.find_all(string=lambda text: isinstance(text, Comment)):
+        audiences += audiences_in(str(comment))
     return given(
-        audience=strictest(_audiences(page)),
+        audience=strictest(audiences),
         title=own_title(words_of(page.title), words_of(heading)) or title_of(path),
         source_org=_meta(page, "og:site_name"),
         source_urls=json.dumps([url]) if is_link(url) else "",
         last_updated=_meta(page, "article:modified_time")[:10],
     )
-
-
-def _audiences(page: BeautifulSoup) -> Iterator[str]:
-    """Yield who the page says that it is for: in its `meta` tags, by an attribute of its root, in a comment."""
-    for tag in page.find_all("meta"):
-        names = (tag.get(name) for name in ("name", "property", "itemprop", "http-equiv"))
-        if any(re.split(r"[.:]", plain_name(name))[-1] == "audience" for name in names if name):
-            yield one_line(tag.get("content"))
-    for tag in page.find_all(["html", "body"]):
-        yield one_line(tag.get("data-audience"))
-    for comment in page.find_all(string=lambda text: isinstance(text, Comment)):
-        yield from audiences_in(str(comment))
 
 
 def words_of(tag: Any) -> str:

@@ -50,9 +50,13 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
     """Return what is asked for of one page, as far as the file still holds the page that was indexed."""
     try:
         with open_pdf(Path(task["path"])) as document:
-            if not _is_unchanged(document, task["page"], task["chunks"]):
+            number, chunks = task["page"], task["chunks"]
+            lines, _ = (page_lines(document, number - 1) if 0 < number <= len(document) else None) or ([], [])
+            text = letters("".join(line.text for line in lines))  # A scan has none that could be compared.
+            has_words = not text or (chunks and all(letters(chunk) in text for chunk in chunks))
+            if not 0 < number <= len(document) or not has_words:
                 return {"problem": "the file has changed"}
-            page = document[task["page"] - 1]
+            page = document[number - 1]
             if "width" not in task:
                 return {"pages": len(document), **_words(page, task["quote"])}
             drawn = drawn_page(page, task["width"] / page.get_size()[0], most_pixels=MOST_PIXELS)
@@ -61,15 +65,6 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
         return {"problem": "the page takes too much memory"}
     except Exception as error:  # Whatever a hostile file makes a library do, the next page is shown.
         return {"problem": f"the page cannot be drawn ({type(error).__name__})"}
-
-
-def _is_unchanged(document: pypdfium2.PdfDocument, number: int, chunks: list[str]) -> bool:
-    """Say whether the page still has the words of its chunks; a scanned one has none that could be compared."""
-    if not 0 < number <= len(document):
-        return False
-    lines, _ = page_lines(document, number - 1) or ([], [])
-    text = letters("".join(line.text for line in lines))
-    return not text or (bool(chunks) and all(letters(chunk) in text for chunk in chunks))
 
 
 def _words(page: pypdfium2.PdfPage, quote: str) -> dict[str, Any]:

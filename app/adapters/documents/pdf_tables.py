@@ -313,11 +313,14 @@ def with_tables(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], list[Fou
             end = place + max(1, len(run))
             before = found[-1] if found and not page else FoundTable(-1, 0, -1, 0)
             goes_on = (before.last_page, before.end) == (number - 1, len(written[-1]) if written else 0)
+            # The marks of a list stand apart as well.
+            is_list = any(all(_MARK.fullmatch(cell) for cell in column) for column in zip(*run, strict=True))
+            is_table = len(run) >= FEWEST_WRITTEN and not is_list and has_head(values_grid(run))
             if goes_on and run and len(run[0]) == columns:
                 rows = run[run[0] == head :]
                 page += [_written(line, row) for line, row in zip(lines[end - len(rows) : end], rows, strict=True)]
                 found[-1] = before._replace(last_page=number, end=len(page))
-            elif _is_table(run) and (number, place) not in inside and (number, end) not in inside:
+            elif is_table and (number, place) not in inside and (number, end) not in inside:
                 names, rows = head_and_rows(values_grid(run))
                 start, columns, head = len(page), len(names), run[0]
                 page += [
@@ -331,12 +334,6 @@ def with_tables(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], list[Fou
             place = end
         written.append(page)
     return written, found
-
-
-def _is_table(run: Sequence[list[str]]) -> bool:
-    """Say whether rows are those of a table and not of a list, whose marks stand apart."""
-    is_list = any(all(_MARK.fullmatch(cell) for cell in column) for column in zip(*run, strict=True))
-    return len(run) >= FEWEST_WRITTEN and not is_list and has_head(values_grid(run))
 
 
 def _written(line: Line, cells: Sequence[str], *, is_rule: bool = False) -> Line:
