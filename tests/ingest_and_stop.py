@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.adapters.stores import chroma
+from app.adapters import chroma
 from app.cli import main
 from app.ledger import index
 from app.ledger.database import Database

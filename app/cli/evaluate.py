@@ -14,7 +14,7 @@ from app.cli.rendering import complain, progress_bar, show
 from chains.errors import ConfigurationError, WaypointError
 
 if TYPE_CHECKING:
-    from app.adapters.tracing.langsmith import Experiments
+    from app.adapters.langsmith import Experiments
     from app.wiring import Service
     from evals.metrics import Metric
     from evals.questions import Case
@@ -162,7 +162,7 @@ def _measured(
         raise ConfigurationError(reason)
     experiments = None
     if langsmith and own.api_key is not None:
-        from app.adapters.tracing.experiments import Experiments
+        from app.adapters.langsmith import Experiments
 
         experiments = Experiments(api_url=own.endpoint, api_key=own.api_key)
     services = service_to_ask(settings)

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from app.adapters.sessions.identity import IdentityStoreError
+from app.adapters.identity import IdentityStoreError
 from app.http.policy import ErrorForm, policies_of, policy_of, route_path
 from chains import errors
 from chains.logs import get_logger

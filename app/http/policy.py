@@ -9,7 +9,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.routing import BaseRoute
 from starlette.types import Scope as AsgiScope
 
-from app.adapters.sessions.identity import Scope
+from app.adapters.identity import Scope
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 KILOBYTE, MEGABYTE = 2**10, 2**20

@@ -7,7 +7,7 @@ from fastapi import Request
 from langchain_core.runnables import RunnableConfig
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.adapters.sessions.identity import Identity
+from app.adapters.identity import Identity
 from chains.history import HistoryMessage
 from chains.question import QUERY_MAX_CHARACTERS, QUESTION_PATTERN, is_text
 

@@ -66,7 +66,7 @@ def tracing_of(settings: Settings) -> Tracing:
     """Return the tracing that the settings ask for; it is closed when the process ends, if not before."""
     tracing, langsmith = Tracing(), settings.langsmith
     if langsmith.tracing:
-        from app.adapters.tracing.langsmith import LangSmith
+        from app.adapters.langsmith import LangSmith
 
         options = {name: getattr(langsmith, name) for name in ("api_key", "project", "hide_inputs", "hide_outputs")}
         backend = LangSmith(api_url=langsmith.endpoint, **options)
@@ -77,7 +77,7 @@ def tracing_of(settings: Settings) -> Tracing:
         tracing.probes["langsmith"] = backend.probe
         tracing.connections.append(backend.close)
     if settings.logs.otlp_endpoint:
-        from app.adapters.tracing.opentelemetry import EXPORT_TIMEOUT_S, CallSpans, Collector
+        from app.adapters.opentelemetry import EXPORT_TIMEOUT_S, CallSpans, Collector
 
         address = f"{settings.logs.otlp_endpoint.rstrip('/')}/v1/traces"
         collector = Collector(address, timeout=EXPORT_TIMEOUT_S)

@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langsmith import tracing_context
 
 from app import hooks
-from app.adapters.sessions.identity import ApiKeys, Authenticator, Identity, Scope
+from app.adapters.identity import ApiKeys, Authenticator, Identity, Scope
 from app.ledger.work import MOST_CONVERSATIONS, Conversations
 from app.observability.call_log import CallLog
 from app.ports import AnswerLog

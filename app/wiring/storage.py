@@ -23,8 +23,8 @@ from chains.ports import Progress
 from chains.scope import SCOPE_FILE
 
 if TYPE_CHECKING:
+    from app.adapters.chroma import ChromaFolder, ChromaServer
     from app.adapters.documents.process import IsolatedParser
-    from app.adapters.stores.chroma import ChromaFolder, ChromaServer
 
 MOST_OPEN = 16  # Of ledgers that one process uses.
 SAMPLE_INDEX = Path("storage/sample/chroma")
@@ -95,7 +95,7 @@ def no_vectors(_settings: Settings) -> None:
 
 def chroma_vectors(settings: Settings) -> "ChromaFolder | ChromaServer":
     """Return Chroma: in a folder, or on the server of CHROMA_HOST."""
-    from app.adapters.stores.chroma import ChromaFolder, ChromaServer, Server
+    from app.adapters.chroma import ChromaFolder, ChromaServer, Server
 
     collection, chroma = settings.store.collection, settings.chroma
     if chroma.host is None:

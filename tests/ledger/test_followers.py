@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 
-from app.adapters.stores.chroma import ChromaFolder
+from app.adapters.chroma import ChromaFolder
 from app.ledger import open_database
 from app.ledger.answers import DAY_S
 from app.ledger.database import Database

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from langchain_core.documents import Document
 
-from app.adapters.stores.chroma import ChromaServer, Server, _server_client
-from app.adapters.stores.chroma_compat import http_sessions
+from app.adapters.chroma import ChromaServer, Server, _server_client
+from app.adapters.chroma_compat import http_sessions
 from app.ledger import open_database
 from app.settings import load_settings
 from app.wiring import open_index, open_service

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.adapters.sessions.identity import Scope as IdentityScope
+from app.adapters.identity import Scope as IdentityScope
 from app.http.errors import RequestRefusedError, error_response
 from app.http.middleware.limits import (
     DISCARDED_TIMES,

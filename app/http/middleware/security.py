@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
-from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, Scope
+from app.adapters.identity import Authenticator, Identity, IdentityStoreError, Scope
 from app.http.errors import RequestRefusedError
 from app.http.policy import SAFE_METHODS
 from app.http.policy import Access as Needed

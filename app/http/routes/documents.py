@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, JSONResponse
 
 from app.adapters.documents.pages import PagesBusyError
-from app.adapters.sessions.identity import Identity, Scope
+from app.adapters.identity import Identity, Scope
 from app.http.errors import RequestRefusedError
 from app.http.openapi import CONTENTS
 from app.http.policy import Policy

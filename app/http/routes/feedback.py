@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from app.adapters.sessions.identity import Scope
+from app.adapters.identity import Scope
 from app.http.errors import RequestRefusedError
 from app.http.policy import Policy
 from app.http.questions import identity_of

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
-from app.adapters.sessions.identity import Scope
+from app.adapters.identity import Scope
 from app.http.middleware.limits import RETRY_AFTER_S, InFlight
 from app.http.openapi import CONTENTS
 from app.http.policy import Policy

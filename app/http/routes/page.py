@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, with_config
 from starlette.responses import HTMLResponse
 from typing_extensions import TypedDict
 
-from app.adapters.sessions.identity import Identity, Scope
+from app.adapters.identity import Identity, Scope
 from app.http.errors import RequestRefusedError
 from app.http.middleware.security import COOKIE, EMBED_HEADER, caller_with, page_policy
 from app.http.policy import KILOBYTE, Policy, no_question

@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
-from app.adapters.sessions.identity import Scope
+from app.adapters.identity import Scope
 from app.http.errors import RequestRefusedError
 from app.http.policy import Policy, no_question
 from app.http.questions import QUERY_SCHEMA, TopK, identity_of

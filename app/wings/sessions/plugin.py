@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import httpx
 from cachetools import TTLCache
 
-from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, session_identity
+from app.adapters.identity import Authenticator, Identity, IdentityStoreError, session_identity
 from app.hooks import from_extra
 from app.settings import Settings
 from app.wiring.service import Access

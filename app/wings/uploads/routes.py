@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import StreamingResponse
 
-from app.adapters.sessions.identity import Scope
+from app.adapters.identity import Scope
 from app.http.errors import RequestRefusedError
 from app.http.events import EventStream, event
 from app.http.policy import Policy, no_question

@@ -100,7 +100,7 @@ def test_the_service_says_at_start_what_it_works_with(served):
 def test_a_user_whom_the_system_does_not_know_can_open_an_index(tmp_path):
     program = (
         "import os, pwd; os.environ.pop('HOME', None); pwd.getpwuid = lambda uid: {}[uid]; "
-        "import app.adapters.stores.chroma; print(os.environ['HOME'])"
+        "import app.adapters.chroma; print(os.environ['HOME'])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stdout) == (0, "/dev/null\n"), done.stderr

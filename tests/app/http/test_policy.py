@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
-from app.adapters.sessions.identity import Scope
+from app.adapters.identity import Scope
 from app.http.policy import Policies, Policy, one_question
 from app.http.server import create_app
 from app.settings import load_settings

@@ -11,7 +11,7 @@ from langchain_classic.retrievers.document_compressors import CrossEncoderRerank
 from langchain_classic.retrievers.document_compressors.cross_encoder import BaseCrossEncoder
 from langchain_core.documents import Document
 
-from app.adapters.stores.chroma import ChromaFolder
+from app.adapters.chroma import ChromaFolder
 from app.ledger import open_database
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Passages

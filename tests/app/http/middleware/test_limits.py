@@ -10,7 +10,7 @@ import pytest
 from limits import parse
 from starlette.requests import Request
 
-from app.adapters.sessions.identity import Identity
+from app.adapters.identity import Identity
 from app.http import middleware
 from app.http.middleware import limits
 from app.http.middleware.limits import DISCARD_BYTES, MAX_DEPTH, RETRY_STORAGE_S, InFlight, RateLimit, caller_of

@@ -1,7 +1,7 @@
 import pytest
 from pytest_httpserver import HTTPServer
 
-from app.adapters.sessions.identity import IdentityStoreError
+from app.adapters.identity import IdentityStoreError
 from app.wings.sessions.plugin import AuthService
 from tests.clocks import StoppedClock
 

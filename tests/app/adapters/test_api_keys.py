@@ -1,6 +1,6 @@
 import pytest
 
-from app.adapters.sessions.identity import ApiKeys, Scope
+from app.adapters.identity import ApiKeys, Scope
 from chains.errors import ConfigurationError
 from tests.access import key_entry
 

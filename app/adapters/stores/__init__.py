@@ -1,1 +1,0 @@
-"""Vector stores, the word index, the record of what was ingested, and Redis."""

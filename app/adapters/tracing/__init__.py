@@ -1,1 +1,0 @@
-"""Backends for traces and feedback: LangSmith and OpenTelemetry."""
