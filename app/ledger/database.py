@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.ledger.schema import HEAD, STEPS, metadata, tables_of_words
+from app.ledger.schema import FTS, HEAD, POSTINGS, STEPS, metadata
 from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]
@@ -144,7 +144,7 @@ class Database(ABC):
                 version = self._version(connection)
                 if version is None:
                     metadata.create_all(connection, checkfirst=False)
-                    for statement in tables_of_words(self.dialect):
+                    for statement in FTS if self.dialect == "sqlite" else POSTINGS:
                         connection.exec_driver_sql(statement)
                 else:
                     for step in STEPS[version - 1 :]:

@@ -4,7 +4,7 @@ A change of these tables is made here, for new databases, and as a step in `STEP
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.types import JSON, TypeDecorator, UserDefinedType
@@ -130,7 +130,3 @@ POSTINGS = (
     "CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL, "
     "PRIMARY KEY (term, passage) INCLUDE (count, tokens))",
 )
-
-
-def tables_of_words(dialect: Literal["sqlite", "postgresql"]) -> tuple[str, ...]:
-    return FTS if dialect == "sqlite" else POSTINGS

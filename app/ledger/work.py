@@ -128,6 +128,7 @@ class Copies:
 
 
 FAULT_DAYS = 7  # Older faults are no longer shown.
+FAULTS_S = FAULT_DAYS * 86_400
 KEEP_FAULT = """
 INSERT INTO faults (step, number, at, reason) VALUES (:step, 1, :now, :reason) ON CONFLICT (step) DO UPDATE SET
     number = CASE WHEN faults.at < :since THEN 1 ELSE faults.number + 1 END, at = :now, reason = :reason
@@ -143,21 +144,19 @@ class Faults:
     def keep(self, step: str, reason: str) -> None:
         """Count a fault; where the ledger cannot be written, it is only logged."""
         with suppress(WaypointError):
-            self._database.run(KEEP_FAULT, {"step": step, "reason": reason, "now": time.time(), "since": _since()})
+            self._database.run(
+                KEEP_FAULT, {"step": step, "reason": reason, "now": time.time(), "since": time.time() - FAULTS_S}
+            )
 
     def status(self) -> str:
         """Return that no step has failed lately. Raise WaypointError if one has; it says which, how often and why."""
         query = "SELECT step, number, reason FROM faults WHERE at >= :since ORDER BY step"
-        if faults := self._database.rows(query, since=_since()):
+        if faults := self._database.rows(query, since=time.time() - FAULTS_S):
             raise WaypointError("; ".join(f"{step} failed {number} times: {reason}" for step, number, reason in faults))
         return f"none failed in {FAULT_DAYS} days"
 
     def forget(self) -> None:
         self._database.run("DELETE FROM faults")
-
-
-def _since() -> float:
-    return time.time() - FAULT_DAYS * 86_400
 
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ import pypdfium2
 from pypdfium2 import raw
 
 from app.adapters.documents.pdf_headings import (
+    REGISTRANT,
     headings,
-    is_cover,
     report_title,
     without_contents,
     without_running,
@@ -157,7 +157,8 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
         starts = texts[page][1]
         return places[page].start + starts[line] if line < len(starts) else places[page].end
 
-    covers = {number for number, (text, _) in enumerate(texts[:COVER_PAGES]) if is_cover(text)}
+    # The headings on the cover of a report to a stock exchange name no part of it.
+    covers = {number for number, (text, _) in enumerate(texts[:COVER_PAGES]) if REGISTRANT.search(text)}
     # The heading that stands above all others at the beginning names the document, unless several are of its level.
     is_alone = found and found[0].page == 0 and all(heading.level > found[0].level for heading in found[1:])
     title = without_controls(found[0].text)[:MAX_NAME] if is_alone else ""

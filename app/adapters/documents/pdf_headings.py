@@ -32,11 +32,6 @@ def report_title(text: str) -> str:
     return " ".join(filter(None, [company, year[1] if year else "", form[1].upper()]))
 
 
-def is_cover(text: str) -> bool:
-    """Return whether a page is the cover of such a report: its headings name no part of it."""
-    return bool(REGISTRANT.search(text))
-
-
 # A line is looked at as a running head or foot where it is one of so many at the edge of its page.
 EDGE_LINES = 3
 # It is one where so many pages, and such a part of all pages, have it; one with two numbers may be the head of tables
