@@ -318,19 +318,17 @@ def with_tables(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], list[Fou
             is_table = len(run) >= FEWEST_WRITTEN and not is_list and has_head(values_grid(run))
             if goes_on and run and len(run[0]) == columns:
                 rows = run[run[0] == head :]
-                page += [_written(line, row) for line, row in zip(lines[end - len(rows) : end], rows, strict=True)]
-                found[-1] = before._replace(last_page=number, end=len(page))
+                found[-1] = before._replace(last_page=number, end=len(page) + len(rows))
             elif is_table and (number, place) not in inside and (number, end) not in inside:
                 names, rows = head_and_rows(values_grid(run))
-                start, columns, head = len(page), len(names), run[0]
-                page += [
-                    _written(lines[place], names),
-                    _written(lines[end - len(rows) - 1], ["---"] * columns, is_rule=True),
-                ]
-                page += [_written(line, row) for line, row in zip(lines[end - len(rows) : end], rows, strict=True)]
-                found.append(FoundTable(number, start, number, len(page), 2))
+                columns, head = len(names), run[0]
+                found.append(FoundTable(number, len(page), number, len(page) + 2 + len(rows), 2))
+                page.append(_written(lines[place], names))
+                page.append(_written(lines[end - len(rows) - 1], ["---"] * columns, is_rule=True))
             else:
+                rows = []
                 page += lines[place:end]
+            page += [_written(line, row) for line, row in zip(lines[end - len(rows) : end], rows, strict=True)]
             place = end
         written.append(page)
     return written, found
