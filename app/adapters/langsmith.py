@@ -81,9 +81,9 @@ def _shorten(root: Run, runs: Trace) -> None:
         outputs = run.outputs or {}
         if run.run_type == "retriever":
             kept = []
-            for one in outputs.get("documents") or []:
-                place = {name: one.metadata[name] for name in _PLACE if one.metadata.get(name) is not None}
-                kept.append(Document(one.page_content, metadata=place))
+            for document in outputs.get("documents") or []:
+                place = {name: document.metadata[name] for name in _PLACE if document.metadata.get(name) is not None}
+                kept.append(Document(document.page_content, metadata=place))
             run.outputs = {"documents": kept}
         elif run.parent_run_id == root.id:
             same = {name for name, value in outputs.items() if value and value == answer.get(name)}

@@ -184,7 +184,7 @@ def told_apart(documents: Sequence[Mapping[str, Any]], today: int | None = None)
     now = today or datetime.now(UTC).toordinal()
     old = replaced(documents, now)
     newest = set(old.values())
-    titles = [letters(str(one.get("title") or "")) for one in documents]
+    titles = [letters(str(document.get("title") or "")) for document in documents]
     shared = Counter(titles)
     told = Counter((title, label) for title, one in zip(titles, documents, strict=True) for label in set(_labels(one)))
     found: dict[str, list[str]] = {}
@@ -212,7 +212,7 @@ def in_force_first(passages: Sequence["Passage"], question: str, today: int | No
     A version that the question names keeps its place. A passage whose newer form is among the passages is of the older
     version.
     """
-    first = {_id(one): one["metadata"] for one in reversed(passages)}
+    first = {_id(passage): passage["metadata"] for passage in reversed(passages)}
     here = told_apart(list(first.values()), today)
     result: list[Passage] = []
     for one in passages:

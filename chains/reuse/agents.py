@@ -157,7 +157,7 @@ def _recounted(message: ToolMessage, sources: list[CitedSource]) -> Any:
         case {"answer": _, "citations": [_, *_]}:
             return content_of(cast("Answer", found), _numbers_of(cast("Answer", found), sources))
         case {"answer": _, "sources": [{"number": int(), "title": str(), "quote": str()}, *_] as told}:
-            numbers = {one["number"]: _number(_source_told(one, one["quote"]), sources) for one in told}
+            numbers = {source["number"]: _number(_source_told(source, source["quote"]), sources) for source in told}
             return _renumbered_text(str(message.text), numbers)
         case {"passages": [{"text": str(), "title": str()}, *_] as passages}:
             found = [Document(one["text"], metadata={**one, "source_urls": one.get("url")}) for one in passages]

@@ -59,7 +59,7 @@ class ProcessedCitations(TypedDict):
 
 def passages_of(documents: Iterable[Document | Passage | str]) -> list[Passage]:
     """Return documents of any retriever as passages, a `score` taken out of their metadata; passages as they are."""
-    made = (Document(one) if isinstance(one, str) else one for one in documents)
+    made = (Document(document) if isinstance(document, str) else document for document in documents)
     return [passage(one) if isinstance(one, Document) else one for one in made]
 
 

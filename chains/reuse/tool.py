@@ -142,7 +142,7 @@ def as_search_tool(
 
     def found(passages: Sequence[Passage]) -> tuple[str, list[Document]]:
         documents = [Document(one["content"], metadata={**one["metadata"], "score": one["score"]}) for one in passages]
-        return "\n\n".join(one["content"] for one in passages) or "Nothing was found.", documents
+        return "\n\n".join(passage["content"] for passage in passages) or "Nothing was found.", documents
 
     def find(query: str, filters: dict[str, Any] | None = None) -> tuple[str, list[Document]]:
         with _advising(audience, (Exception,)):

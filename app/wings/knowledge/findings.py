@@ -120,7 +120,7 @@ def read_documents(
     Raise IngestionError if a path is neither a folder nor a file that a loader reads.
     """
     found = find_files(paths, endings or parser.endings)
-    findings += [Finding(one.path, 0, "unreadable", one.reason) for one in found.problems]
+    findings += [Finding(problem.path, 0, "unreadable", problem.reason) for problem in found.problems]
     for number, file in enumerate(found.files, start=1):
         try:
             parsed = parser.parse(file.path)

@@ -107,7 +107,7 @@ def insights(store: AnswerStore, services: Service, *, since: float) -> Insights
     counted = [one for one in store.answers(since=since) if one.outcome in COUNTED]
     weeks = Counter(_date(one.at, "%G-W%V") for one in counted)
     answered = Counter(_date(one.at, "%G-W%V") for one in counted if one.outcome == "answered")
-    lacking = [one for one in counted if one.question and lacks_answer(one)]
+    lacking = [answer for answer in counted if answer.question and lacks_answer(answer)]
     groups = grouped(lacking, services.index.embedder)
     groups.sort(
         key=lambda some: -math.fsum(math.exp2(min(0.0, one.at - now) / (HALF_LIFE_DAYS * DAY_S)) for one in some)
@@ -115,7 +115,7 @@ def insights(store: AnswerStore, services: Service, *, since: float) -> Insights
     made = [_gap(group, services) for group in groups[: 2 * MOST_GROUPS]]
     documents = [DocumentUse(*row) for row in store.database.rows(USES, since=since)]
     entries = {} if services.settings.retrieval.url else services.index.library.catalogue("internal").entries
-    cited = {one.doc_id for one in documents}
+    cited = {document.doc_id for document in documents}
     return Insights(
         asked=len(counted),
         answered=answered.total(),
@@ -145,8 +145,8 @@ def grouped(answers: Sequence[LoggedAnswer], embeddings: Embeddings) -> list[lis
     a group of its own (leader clustering).
     """
     same: dict[str, list[LoggedAnswer]] = defaultdict(list)
-    for one in answers:
-        same[" ".join(re.findall(r"\w+", str(one.question).casefold()))].append(one)
+    for answer in answers:
+        same[" ".join(re.findall(r"\w+", str(answer.question).casefold()))].append(answer)
     alike = sorted(list(same.values())[:MOST_QUESTIONS], key=len, reverse=True)
     if not alike:
         return []

@@ -219,10 +219,10 @@ def _propose(file: Path) -> None:
 
 
 def run(cases: Sequence[FileCase], services: "Service") -> Iterator[Result]:
-    for one in cases:
+    for case in cases:
         started = time.perf_counter()
-        answer = _answer(one, services)
-        yield Result(one, answer, differences(one.case, answer), time.perf_counter() - started)
+        answer = _answer(case, services)
+        yield Result(case, answer, differences(case.case, answer), time.perf_counter() - started)
 
 
 def _answer(one: FileCase, services: "Service") -> Answer:

@@ -79,7 +79,7 @@ def why(
 
 
 def _unread(expected: str, entries: Sequence[Entry]) -> Reason:
-    names = {name: one for one in entries for name in (one.doc_id, one.title)}
+    names = {name: entry for entry in entries for name in (entry.doc_id, entry.title)}
     change = "`waypoint ingest` its folder; the summary names what could not be read"
     if near := get_close_matches(expected, list(names), n=1, cutoff=0.5):
         change = f"did you mean {names[near[0]].doc_id} ({names[near[0]].title})? Otherwise {change}"
@@ -88,7 +88,7 @@ def _unread(expected: str, entries: Sequence[Entry]) -> Reason:
 
 def _lost_in(answer: Answer, entry: Entry, services: Service) -> Reason | None:
     """Return why a document that was found, or not searched for, is not in the answer; None where it was not found."""
-    if any(one["doc_id"] == entry.doc_id and one["matched"] for one in answer["citations"]):
+    if any(citation["doc_id"] == entry.doc_id and citation["matched"] for citation in answer["citations"]):
         return Reason("cited", f"the answer cites {entry.title}")
     if answer["outcome"] in _UNSEARCHED:
         topic = answer["metadata"].get("intent") or answer["outcome"]

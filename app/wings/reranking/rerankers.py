@@ -123,7 +123,7 @@ class ServiceReranker(BaseDocumentCompressor):
 
     def _read(self, response: httpx.Response, count: int) -> list[Result]:
         results = self._calls.reply(response, Reply).results
-        if not all(0 <= one.index < count for one in results):
+        if not all(0 <= result.index < count for result in results):
             raise self._calls.misfit(f"results that are not among the {count} passages")
         return results
 
