@@ -51,10 +51,9 @@ class Reading:
 
     def __call__(self, file: SourceFile) -> Parsed | IngestionError:
         try:
-            parsed = self.parser.parse(file.path)
+            return self._marked(self.parser.parse(file.path))
         except IngestionError as error:
             return error
-        return self._marked(parsed)
 
     def _marked(self, parsed: Parsed) -> Parsed:
         if self.suspicious is None:

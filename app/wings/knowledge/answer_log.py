@@ -116,10 +116,13 @@ class KeptAnswers(Observer):
     ) -> LoggedAnswer:
         metadata, confidence, user_id = answer["metadata"], answer["confidence"], call.metadata.get("user_id")
         searched = question if metadata["search_query"] == answer["question"] else redacted(metadata["search_query"])
-        find: Callable[[str], list[Entity]] = hooks.load("checks", "pii_entities")
-        data = (answer["answer"][entity.start : entity.end] for entity in find(answer["answer"]))
-        # The proof of an answer with personal data that no passage holds is not kept.
-        says_more = any(not any(words in passage["content"] for passage in answer["documents"]) for words in data)
+        packed = None
+        if proof and question is not None:
+            find: Callable[[str], list[Entity]] = hooks.load("checks", "pii_entities")
+            data = (answer["answer"][entity.start : entity.end] for entity in find(answer["answer"]))
+            # The proof of an answer with personal data that no passage holds is not kept.
+            if all(any(words in passage["content"] for passage in answer["documents"]) for words in data):
+                packed = pack(proof)
         return LoggedAnswer(
             trace_id=metadata["trace_id"] or str(uuid4()),
             at=at,
@@ -134,7 +137,7 @@ class KeptAnswers(Observer):
             index_version=proof["index"] if proof else None,
             asker=self.store.asker_of(user_id) if user_id else None,
             nearest=nearest(answer),
-            packed=pack(proof) if proof and question is not None and not says_more else None,
+            packed=packed,
         )
 
 
