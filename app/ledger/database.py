@@ -44,7 +44,7 @@ class Database(ABC):
 
     @abstractmethod
     def lock(self, name: str) -> AbstractContextManager[bool]:
-        """Hold a named lock over processes and hosts, however this one ends; yield False where another holds it."""
+        """Hold a lock over processes and hosts, which ends with this process; yield False where another holds it."""
 
     @abstractmethod
     def scrub(self) -> None:

@@ -93,11 +93,12 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     link = page.select_one("link[rel=canonical][href]")
     heading = page.select_one("h1")
     url = str(link["href"]) if link else ""
-    audiences = [one_line(tag.get("data-audience")) for tag in page.find_all(["html", "body"])]
+    audiences: list[str] = []
     for tag in page.find_all("meta"):
         names = (tag.get(name) for name in ("name", "property", "itemprop", "http-equiv"))
         if any(re.split(r"[.:]", plain_name(name))[-1] == "audience" for name in names if name):
             audiences.append(one_line(tag.get("content")))
+    audiences += [one_line(tag.get("data-audience")) for tag in page.find_all(["html", "body"])]
     for comment in page.find_all(string=lambda text: isinstance(text, Comment)):
         audiences += audiences_in(str(comment))
     return given(
