@@ -276,9 +276,10 @@ def proposed(answers: Iterable[LoggedAnswer]) -> str:
     """
     cases: dict[str, dict[str, Any]] = {}
     for answer in answers:
-        sentences = (answer.certificate or {}).get("sentences", ())
+        is_good = answer.outcome == "answered" and (answer.score or 0) > 0
+        sentences = ((answer.certificate if is_good else None) or {}).get("sentences", ())
         cited = dict.fromkeys(source["file"] or source["doc_id"] for one in sentences for source in one["sources"])
-        if answer.question and answer.outcome == "answered" and (answer.score or 0) > 0 and cited:
+        if answer.question and cited:
             quotes = [(one["says"], " ".join(source["quote"] for source in one["sources"])) for one in sentences]
             figures = (figure for says, quote in quotes for figure in _FIGURE.findall(says) if figure in quote)
             said = {"must_say": must_say} if (must_say := list(dict.fromkeys(figures))) else {}
