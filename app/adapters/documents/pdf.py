@@ -86,8 +86,7 @@ def _read(document: pypdfium2.PdfDocument, number: int, recognition: TextRecogni
         wide, high = page.get_size()
         written = sum((line.right - line.left) * (line.top - line.bottom) for line in lines)
         # A picture covers most of a scan, and the letters next to nothing of it, as a stamp does.
-        is_scan = written < PART_OF_LETTERS * wide * high and picture_part(page) >= PART_OF_PAGE
-        if lines and not is_scan:
+        if lines and (written >= PART_OF_LETTERS * wide * high or picture_part(page) < PART_OF_PAGE):
             return ReadPage(lines, unseen=tuple(unseen))
         what = "is mostly a picture" if lines else "has no text"
         if recognition is None:
