@@ -87,8 +87,8 @@ def certificate(answer: Answer, index: Index) -> Certificate:
 
 
 def _sentences(answer: Answer, catalogue: Catalogue | None) -> Iterator[dict[str, Any]]:
-    marked = [one for one in answer["citations"] if not one["attributed"]]
-    markers = [(one["start"], one["end"]) for one in marked]
+    marked = [citation for citation in answer["citations"] if not citation["attributed"]]
+    markers = [(citation["start"], citation["end"]) for citation in marked]
     found = sentences_of(answer["answer"], markers)
     # A question mark in a marker ends no sentence.
     sentences = [one for one in found if not any(start < one.start < end for start, end in markers)]

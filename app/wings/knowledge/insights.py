@@ -105,8 +105,8 @@ def insights(store: AnswerStore, services: Service, *, since: float) -> Insights
     """Return what the logged answers say about the documents, from a time on, in seconds since 1970."""
     now = store.now()
     counted = [one for one in store.answers(since=since) if one.outcome in COUNTED]
-    weeks = Counter(_date(one.at, "%G-W%V") for one in counted)
-    answered = Counter(_date(one.at, "%G-W%V") for one in counted if one.outcome == "answered")
+    weeks = Counter(_date(answer.at, "%G-W%V") for answer in counted)
+    answered = Counter(_date(answer.at, "%G-W%V") for answer in counted if answer.outcome == "answered")
     lacking = [answer for answer in counted if answer.question and lacks_answer(answer)]
     groups = grouped(lacking, services.index.embedder)
     groups.sort(
