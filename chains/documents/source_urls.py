@@ -40,7 +40,7 @@ def is_link(text: str) -> bool:
 def leads_to(url: str, hosts: Collection[str]) -> bool:
     """Return whether a link leads to one of the hosts, or to a subdomain of one; without hosts, to any."""
     host = (urlsplit(url).hostname or "").rstrip(".")
-    return not hosts or any(host == one or host.endswith(f".{one}") for one in hosts)
+    return not hosts or any(host == known or host.endswith(f".{known}") for known in hosts)
 
 
 def with_hosts(metadata: Mapping[str, Any], hosts: Collection[str]) -> dict[str, Any]:

@@ -215,14 +215,14 @@ def in_force_first(passages: Sequence["Passage"], question: str, today: int | No
     first = {_id(passage): passage["metadata"] for passage in reversed(passages)}
     here = told_apart(list(first.values()), today)
     result: list[Passage] = []
-    for one in passages:
-        metadata, title = dict(one["metadata"]), str(one["metadata"].get("title") or "")
-        labels = metadata.pop(LABELS, here.get(_id(one), []))
+    for passage in passages:
+        metadata, title = dict(passage["metadata"]), str(passage["metadata"].get("title") or "")
+        labels = metadata.pop(LABELS, here.get(_id(passage), []))
         is_marked = bool(labels and STATE.fullmatch(labels[-1]))
-        is_rewritten = not is_marked and bool(_id(one)) and any(_is_rewritten(one, other) for other in passages)
+        is_rewritten = not is_marked and bool(_id(passage)) and any(_is_rewritten(passage, other) for other in passages)
         named = with_labels(title, [*labels, *[OLDER] * is_rewritten])
-        result.append({**one, "metadata": metadata | ({"title": named} if title else {})})
-    return sorted(result, key=lambda one: is_left(str(one["metadata"].get("title")), question))
+        result.append({**passage, "metadata": metadata | ({"title": named} if title else {})})
+    return sorted(result, key=lambda passage: is_left(str(passage["metadata"].get("title")), question))
 
 
 def holds_on(text: str, today: int | None = None) -> bool:
@@ -337,8 +337,8 @@ def _edition(title: str) -> Iterator[tuple[str, tuple[int, ...]]]:
 def _date_in(text: object) -> tuple[str, int, int]:
     """Return the words of the first date in a text, its first and its last day; no words and 0 where there is none."""
     written = _DOTTED.sub(lambda day: f"{day[3]}-{int(day[2]):02}-{int(day[1]):02}", str(text or ""))
-    dates = (one for one in quantities(written) if one.measure == "date")
-    return next(((written[one.start : one.end], int(one.low), int(one.high)) for one in dates), ("", 0, 0))
+    dates = (date for date in quantities(written) if date.measure == "date")
+    return next(((written[date.start : date.end], int(date.low), int(date.high)) for date in dates), ("", 0, 0))
 
 
 def _day(text: object) -> int:

@@ -315,6 +315,6 @@ class Sources:
             and source.path not in present
             and source.path.parent not in unread
             and source.doc_id not in self._claimed
-            and not any(source.path.is_relative_to(one) for one in unknown)
+            and not any(source.path.is_relative_to(place) for place in unknown)
             and (source.root == str(folder) or source.is_gone)
         ]

@@ -61,8 +61,8 @@ class Stated:
 
 def strictest(audiences: Iterable[str]) -> str:
     """Return the first stated audience that is not `public`, else `public`; empty where none is stated."""
-    stated = [one for one in audiences if one.strip()]
-    return next((one for one in stated if not is_public(one)), "public" if stated else "")
+    stated = [audience for audience in audiences if audience.strip()]
+    return next((audience for audience in stated if not is_public(audience)), "public" if stated else "")
 
 
 def plain_name(name: object) -> str:

@@ -161,7 +161,7 @@ def _recounted(message: ToolMessage, sources: list[CitedSource]) -> Any:
             return _renumbered_text(str(message.text), numbers)
         case {"passages": [{"text": str(), "title": str()}, *_] as passages}:
             found = [Document(one["text"], metadata={**one, "source_urls": one.get("url")}) for one in passages]
-    if isinstance(found, list) and found and all(isinstance(one, Document) for one in found):
+    if isinstance(found, list) and found and all(isinstance(document, Document) for document in found):
         return _numbered_passages(str(message.text), found, sources)
     if isinstance(message.content, list) and any(map(_annotations, message.content)):
         return [_counted_block(block, sources) for block in message.content]
@@ -213,7 +213,7 @@ def _key(source: CitedSource) -> tuple[object, ...]:
 def _annotations(block: Any) -> list[Any]:
     """Return the citations of a sub-agent's block of text."""
     given = block.get("annotations") or [] if isinstance(block, Mapping) else []
-    return [one for one in given if one.get("type") == "citation"]
+    return [annotation for annotation in given if annotation.get("type") == "citation"]
 
 
 def _counted_block(block: Any, sources: list[CitedSource]) -> Any:

@@ -44,7 +44,7 @@ def source_of(document: Document | Passage) -> CitedSource:
 def annotations_of(text: str, sources: Sequence[CitedSource], *, since: int = 0) -> Iterator[Annotation]:
     """Yield a citation for each number in the text's markers, in order, from the place `since`; in code is none."""
     code = code_ranges(text)
-    markers = [one for one in MARKER.finditer(text) if not inside(one.start(), code)]
+    markers = [marker for marker in MARKER.finditer(text) if not inside(marker.start(), code)]
     places = [marker.span() for marker in markers]
     sentences = sentences_of(text, places)
     clauses = clauses_of(text, sentences, places)
@@ -76,7 +76,7 @@ def citations_in(response: Any, sources: Sequence[CitedSource]) -> Iterator[Anno
     for field, label, value, numbers in _values(response, "", "", ()):
         found = list(annotations_of(value, sources))
         if not found and numbers:
-            sentences = [one.words for one in sentences_of(value, [])]
+            sentences = [sentence.words for sentence in sentences_of(value, [])]
             is_short = sum(word.weight > 0 for word in tokens(value)) < FEWEST_WORDS
             claims = [f"{label} {value}"] if is_short or not sentences else sentences
             cited = [[_annotation(number, sources, [claim]) for number in numbers] for claim in claims]
@@ -96,7 +96,7 @@ def _values(
         value = asdict(value)
     if isinstance(value, Mapping):
         given = value.get(CITATIONS)
-        if isinstance(given, Sequence) and given and all(type(one) is int for one in given):
+        if isinstance(given, Sequence) and given and all(type(number) is int for number in given):
             numbers, value = given, {name: inner for name, inner in value.items() if name != CITATIONS}
         for name, inner in value.items():
             called = labels.get(name) or str(name).replace("_", " ")
@@ -135,7 +135,7 @@ def _checked_file(cited: Any, text: str, files: Mapping[str, list[str]]) -> Any:
     texts, end = files.get(extras.get("file_id")), extras.get("file_index", extras.get("index"))
     if not texts or end is None:
         return cited
-    before = [one.words for one in sentences_of(text, []) if one.start < end]
+    before = [sentence.words for sentence in sentences_of(text, []) if sentence.start < end]
     place = Place(title=cited.get("title", ""), section=None, page=None, doc_id=extras["file_id"], url=None)
     found = _annotation(1, [{**place, "quote": texts[0], "passages": texts}], before[-1:])
     verdict = {name: found["extras"][name] for name in ("support", "contradicted", "verified")}

@@ -60,7 +60,7 @@ class ProcessedCitations(TypedDict):
 def passages_of(documents: Iterable[Document | Passage | str]) -> list[Passage]:
     """Return documents of any retriever as passages, a `score` taken out of their metadata; passages as they are."""
     made = (Document(document) if isinstance(document, str) else document for document in documents)
-    return [passage(one) if isinstance(one, Document) else one for one in made]
+    return [passage(given) if isinstance(given, Document) else given for given in made]
 
 
 def format_context(

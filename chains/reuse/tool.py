@@ -197,7 +197,7 @@ def numbered_text(
 
 def numbered_sources(citations: Sequence[Citation], numbers: Mapping[int, int] | None = None) -> list[str]:
     """Return a line for each source that the text marks, in the order of the numbers."""
-    shown = {(numbers or {}).get(number, number): one for number, one in cited_by_number(citations).items()}
+    shown = {(numbers or {}).get(number, number): citation for number, citation in cited_by_number(citations).items()}
     return [f"[{number}] {place_text(place_of(citation))}" for number, citation in sorted(shown.items())]
 
 

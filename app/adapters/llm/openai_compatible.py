@@ -99,4 +99,4 @@ def local_model(*, base_url: str, model: str | None, **options: Any) -> OpenAICo
 def listed_models(model: OpenAICompatibleModel) -> list[str]:
     """Return the names of the models on the server, in its order. Raise LLMError if it cannot be reached."""
     with map_errors(openai):
-        return [one.id for one in model.root_client.models.list(timeout=LIST_TIMEOUT_S)]
+        return [listed.id for listed in model.root_client.models.list(timeout=LIST_TIMEOUT_S)]

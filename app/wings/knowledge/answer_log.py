@@ -155,4 +155,4 @@ def nearest(answer: Answer) -> tuple[Nearest, ...]:
     for passage in answer["documents"]:
         doc_id, score = str(passage["metadata"].get("doc_id") or ""), passage["score"]
         found.setdefault(doc_id, Nearest(doc_id, None if score is None else round(score, 3)))
-    return tuple(one for one in found.values() if one.doc_id)
+    return tuple(document for document in found.values() if document.doc_id)

@@ -91,7 +91,7 @@ def _sentences(answer: Answer, catalogue: Catalogue | None) -> Iterator[dict[str
     markers = [(citation["start"], citation["end"]) for citation in marked]
     found = sentences_of(answer["answer"], markers)
     # A question mark in a marker ends no sentence.
-    sentences = [one for one in found if not any(start < one.start < end for start, end in markers)]
+    sentences = [sentence for sentence in found if not any(start < sentence.start < end for start, end in markers)]
     cited: list[tuple[Citation, Sequence[int]]] = list(zip(marked, cited_sentences(sentences, markers), strict=True))
     for citation in answer["citations"]:
         if citation["attributed"]:

@@ -347,8 +347,8 @@ def _near_passages(documents: Sequence[Document]) -> Iterator[tuple[Passage, Pas
                 passage, theirs = passages[at]
                 if passage[0] is not document and number >= ALIKE * min(len(shingles), len(theirs)):
                     yield passage, (document, chunk)
-            for one in shingles:
-                index[one].append(len(passages))
+            for shingle in shingles:
+                index[shingle].append(len(passages))
             passages.append(((document, chunk), shingles))
 
 

@@ -104,13 +104,13 @@ class Insights:
 def insights(store: AnswerStore, services: Service, *, since: float) -> Insights:
     """Return what the logged answers say about the documents, from a time on, in seconds since 1970."""
     now = store.now()
-    counted = [one for one in store.answers(since=since) if one.outcome in COUNTED]
+    counted = [answer for answer in store.answers(since=since) if answer.outcome in COUNTED]
     weeks = Counter(_date(answer.at, "%G-W%V") for answer in counted)
     answered = Counter(_date(answer.at, "%G-W%V") for answer in counted if answer.outcome == "answered")
     lacking = [answer for answer in counted if answer.question and lacks_answer(answer)]
     groups = grouped(lacking, services.index.embedder)
     groups.sort(
-        key=lambda some: -math.fsum(math.exp2(min(0.0, one.at - now) / (HALF_LIFE_DAYS * DAY_S)) for one in some)
+        key=lambda some: -math.fsum(math.exp2(min(0.0, answer.at - now) / (HALF_LIFE_DAYS * DAY_S)) for answer in some)
     )
     made = [_gap(group, services) for group in groups[: 2 * MOST_GROUPS]]
     documents = [DocumentUse(*row) for row in store.database.rows(USES, since=since)]
@@ -165,7 +165,7 @@ def grouped(answers: Sequence[LoggedAnswer], embeddings: Embeddings) -> list[lis
 
 
 def _gap(group: Sequence[LoggedAnswer], services: Service) -> Gap:
-    questions = list(dict.fromkeys(str(one.question) for one in group))
+    questions = list(dict.fromkeys(str(answer.question) for answer in group))
     audience: Audience = "public" if 2 * sum(one.audience == "public" for one in group) >= len(group) else "internal"
     searched = group[0].search_query or questions[0]
     passages = services.answerer.retriever.invoke(searched, {"configurable": {"audience": "internal"}}, threshold=0.0)
@@ -174,11 +174,11 @@ def _gap(group: Sequence[LoggedAnswer], services: Service) -> Gap:
     return Gap(
         question=questions[0],
         asked=len(group),
-        last=_date(max(one.at for one in group), "%Y-%m-%d"),
+        last=_date(max(answer.at for answer in group), "%Y-%m-%d"),
         why=_why(group, audience, documents, is_said=is_said),
         audience=audience,
         examples=questions[1 : EXAMPLES + 1],
-        comments=[one.comment for one in group if one.comment][:EXAMPLES],
+        comments=[answer.comment for answer in group if answer.comment][:EXAMPLES],
         documents=documents,
     )
 
@@ -186,9 +186,9 @@ def _gap(group: Sequence[LoggedAnswer], services: Service) -> Gap:
 def _why(group: Sequence[LoggedAnswer], audience: Audience, documents: Sequence[NearDocument], *, is_said: bool) -> Why:
     if audience == "public" and documents and documents[0].audience == "internal":
         return "withheld from this audience"
-    outcome = Counter(one.outcome for one in group).most_common(1)[0][0]
+    outcome = Counter(answer.outcome for answer in group).most_common(1)[0][0]
     if outcome == "answered":
-        bad = any(one.score is not None and one.score < 0 for one in group)
+        bad = any(answer.score is not None and answer.score < 0 for answer in group)
         return "answered, rated badly" if bad else DOCUMENTED
     if outcome == "no_results":
         return "no passage"

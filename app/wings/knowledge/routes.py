@@ -83,12 +83,12 @@ def shared_answers(router: APIRouter, services: Service) -> None:
         identity = identity_of(request)
         store = open_answers(services.settings)
         found = store.of(identity.user_id, MOST_EARLIER) if is_kept and identity.user_id else []
-        shown = [one for one in found if identity.audience == "internal" or one.audience == "public"]
+        shown = [logged for logged in found if identity.audience == "internal" or logged.audience == "public"]
         return EarlierQuestions(
             answers=[
-                EarlierQuestion(trace_id=one.trace_id, question=one.question, asked_at=one.at)
-                for one in shown
-                if one.question and one.packed
+                EarlierQuestion(trace_id=logged.trace_id, question=logged.question, asked_at=logged.at)
+                for logged in shown
+                if logged.question and logged.packed
             ]
         )
 
@@ -114,7 +114,7 @@ def documents_of(logged: LoggedAnswer) -> set[str]:
     sentences = (logged.certificate or {})["sentences"]
     retrieved = () if all(sentence["sources"] for sentence in sentences) else logged.nearest
     cited = (source["doc_id"] for sentence in sentences for source in sentence["sources"])
-    return {*filter(None, cited), *(one.doc_id for one in retrieved)}
+    return {*filter(None, cited), *(document.doc_id for document in retrieved)}
 
 
 def shared(logged: LoggedAnswer) -> SharedAnswer:

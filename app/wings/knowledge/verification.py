@@ -253,8 +253,8 @@ def _judge(
     if not sentence["sources"]:
         return Verdict(says, note="no source is cited for it")
     found = [_by_source(says, source, read) for source in sentence["sources"]]
-    failed = next((one for one in found if one.failure), None)
-    proven = next((one for one in found if one.rule), None)
+    failed = next((verdict for verdict in found if verdict.failure), None)
+    proven = next((verdict for verdict in found if verdict.rule), None)
     return failed or proven or Verdict(says)
 
 
@@ -321,11 +321,11 @@ def _differences(sentence: str, quote: str, heading: str) -> list[str]:
     if numbers := _numbers(sentence) - _numbers(quote):  # Those of the title are not the quote's.
         found.append(f"it does not give the number {', '.join(sorted(numbers))}, or not as often")
     if names := Counter(map(_stem, _names(sentence))) - Counter(map(_stem, _parts(held))):
-        lacking = [one for one in _names(sentence) if _stem(one) in names]
+        lacking = [name for name in _names(sentence) if _stem(name) in names]
         found.append(f"it does not name {', '.join(lacking)}, or not as often")
     stems = _stems(held)
     negated, there = _negated(sentence), _negated(quote)
-    if differing := [one for one in stems & _stems(sentence) | negated.keys() if negated[one] != there[one]]:
+    if differing := [stem for stem in stems & _stems(sentence) | negated.keys() if negated[stem] != there[stem]]:
         found.append(f"only one of the two negates {', '.join(sorted(differing))}")
     others = {_stem(word) for word in _words(sentence) - _SMALL - _NOT}
     if others and len(others & stems) < LEAST_SHARE * len(others):

@@ -55,10 +55,10 @@ def why(
     files = {doc_id: str(source.path) for doc_id, source in documents.sources.items()}
     wanted = expected.casefold()
     entry: Entry | None = None
-    for one in documents.entries.values():
-        file = files.get(one.doc_id, "").casefold()
-        if wanted in {one.doc_id.casefold(), one.title.casefold(), file} or file.endswith(f"/{wanted}"):
-            entry = entry or one
+    for known in documents.entries.values():
+        file = files.get(known.doc_id, "").casefold()
+        if wanted in {known.doc_id.casefold(), known.title.casefold(), file} or file.endswith(f"/{wanted}"):
+            entry = entry or known
     if entry is None:
         return _unread(expected, list(documents.entries.values()))
     if not entry.allows(audience):
@@ -102,7 +102,7 @@ def _lost_in(answer: Answer, entry: Entry, services: Service) -> Reason | None:
     shown = format_context(answer["documents"], max_tokens=budget, tokens=services.index.tokens)["passages"]
     if not _places(shown, entry):
         reached = answer["documents"][: held[0] + 1]
-        needed = sum(services.index.tokens.count(one["content"]) for one in reached)
+        needed = sum(services.index.tokens.count(passage["content"]) for passage in reached)
         explanation = f"its best passage is number {held[0] + 1}, and only {len(shown)} fit into the prompt"
         change = f"MAX_CONTEXT_TOKENS={needed + 50 * len(reached)} (now {budget}), or shorter chunks"
         return Reason("cut", explanation, change)
@@ -111,7 +111,7 @@ def _lost_in(answer: Answer, entry: Entry, services: Service) -> Reason | None:
         query = answer["metadata"]["search_query"]
         mine = [answer["documents"][place] for place in held]
         change = f"write the answer into {entry.title} as one sentence, with the question's words"
-        if any(says(one["content"], one["metadata"] | {"score": one["score"]}, query) for one in mine):
+        if any(says(passage["content"], passage["metadata"] | {"score": passage["score"]}, query) for passage in mine):
             change = f"{entry.title} says it and need not change: ask in its words, or with another language model"
         return Reason("withheld", explanation, change)
     others = ", ".join(sorted({one["title"] for one in answer["citations"] if one["matched"]})) or "nothing"
@@ -122,7 +122,7 @@ def _lost_in(answer: Answer, entry: Entry, services: Service) -> Reason | None:
 def _unfound(answer: Answer, entry: Entry, services: Service, config: RunnableConfig, top_k: int | None) -> Reason:
     query = answer["metadata"]["search_query"]
     far = services.answerer.retriever.invoke(query, config, top_k=FAR, threshold=0.0)
-    places = [place for place, one in enumerate(far) if one.metadata.get("doc_id") == entry.doc_id]
+    places = [place for place, chunk in enumerate(far) if chunk.metadata.get("doc_id") == entry.doc_id]
     if not places:
         text = " ".join(chunk.page_content for chunk in services.index.library.chunks(entry.doc_id))
         held = {word.key for word in tokens(f"{entry.title} {text}")}
@@ -132,13 +132,13 @@ def _unfound(answer: Answer, entry: Entry, services: Service, config: RunnableCo
         return Reason("no passage", explanation, f"write a heading or a sentence with them into {entry.title}")
     place, limit = places[0], top_k or services.settings.retrieval.top_k
     score, threshold = float(far[place].metadata.get("score") or 0), services.settings.retrieval.threshold
-    best = max(float(far[one].metadata.get("score") or 0) for one in places)
+    best = max(float(far[at].metadata.get("score") or 0) for at in places)
     if best < threshold or (place < limit and score < threshold):
         explanation = f"its best passage has the similarity {best:.2f}, and RELEVANCE_THRESHOLD is {threshold:g}"
         change = f"RELEVANCE_THRESHOLD={max(0.0, best - 0.01):.2f}, or the question's words in a heading"
         return Reason("threshold", explanation, change)
     before = far[min(limit, place) - 1]
-    mine, other = (place_text({**place_in(one.metadata), "url": None}) for one in (far[place], before))
+    mine, other = (place_text({**place_in(chunk.metadata), "url": None}) for chunk in (far[place], before))
     difference = float(before.metadata.get("score") or 0) - score
     explanation = f"its best passage, {mine}, is number {place + 1} of all, behind {other}"
     explanation += f" (similarity {score:.2f}, {abs(difference):.2f} {'less' if difference > 0 else 'more'})"
@@ -147,4 +147,4 @@ def _unfound(answer: Answer, entry: Entry, services: Service, config: RunnableCo
 
 
 def _places(passages: Sequence[Passage], entry: Entry) -> list[int]:
-    return [place for place, one in enumerate(passages) if one["metadata"].get("doc_id") == entry.doc_id]
+    return [place for place, passage in enumerate(passages) if passage["metadata"].get("doc_id") == entry.doc_id]

@@ -120,8 +120,8 @@ class RayEngine:
         self._actors: list[Any] = [actor.remote(embeddings) for _ in range(count)]
         self.batches = BATCHES_AN_ACTOR * count
         self._free: SimpleQueue[Any] = SimpleQueue()
-        for one in self._actors * BATCHES_AN_ACTOR:
-            self._free.put(one)
+        for actor in self._actors * BATCHES_AN_ACTOR:
+            self._free.put(actor)
         self._threads = ThreadPoolExecutor(self.batches, "ray-embed")
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:

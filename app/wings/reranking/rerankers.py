@@ -119,7 +119,7 @@ class ServiceReranker(BaseDocumentCompressor):
         asked = body | ({"model": self.model} if self.model else {})
         results = self._calls.post_once(asked, lambda response: self._read(response, len(documents)), callbacks)
         best = sorted(results, key=lambda one: one.relevance_score, reverse=True)
-        return [with_metadata(documents[one.index], {"relevance_score": one.relevance_score}) for one in best]
+        return [with_metadata(documents[result.index], {"relevance_score": result.relevance_score}) for result in best]
 
     def _read(self, response: httpx.Response, count: int) -> list[Result]:
         results = self._calls.reply(response, Reply).results

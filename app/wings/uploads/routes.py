@@ -179,17 +179,17 @@ def _state(uploads: Uploads, job_id: UUID) -> UploadState:
 def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:
     """Return the files by safe names; RequestRefusedError if one has none, two share one, or there are none."""
     files: dict[str, IO[bytes]] = {}
-    for one in form.getlist("files"):
-        if not isinstance(one, UploadFile):
+    for field in form.getlist("files"):
+        if not isinstance(field, UploadFile):
             raise RequestRefusedError(400, NOT_MULTIPART)
-        given = one.filename or ""
+        given = field.filename or ""
         try:
             name = safe_name(given, endings)
         except FileNameError as error:
             raise RequestRefusedError(400, f"{given[:200]!r} was not added: {error}") from None
         if name.casefold() in {taken.casefold() for taken in files}:
             raise RequestRefusedError(400, f"Two files are called {name!r}; give one another name")
-        files[name] = one.file
+        files[name] = field.file
     if not files:
         raise RequestRefusedError(400, NOT_MULTIPART)
     return list(files.items())
