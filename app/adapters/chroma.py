@@ -9,7 +9,7 @@ import shutil
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -27,7 +27,7 @@ from langchain_core.embeddings import Embeddings
 from app.adapters.chroma_compat import http_sessions
 from app.adapters.private_files import make_private_file, make_private_folder
 from app.ledger.sqlite import refuse_locked
-from app.ledger.vectors import Entry
+from app.ledger.vectors import Hits, Read
 from chains.errors import VectorStoreError
 
 AT_ONCE = 1000
@@ -60,9 +60,7 @@ class _ChromaVectors(ABC):
         self._lock = threading.Lock()
         self._open: tuple[str, chromadb.Collection] | None = None
 
-    def nearest(
-        self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
-    ) -> dict[str, float] | None:
+    def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> Hits | None:
         with self._lock:
             if self._open is None or self._open[0] != version:
                 self._open = None
@@ -101,7 +99,7 @@ class _ChromaVectors(ABC):
         return store
 
 
-def _align(store: Chroma, ids: Sequence[str], read: Callable[[Sequence[str]], Iterable[Entry]]) -> None:
+def _align(store: Chroma, ids: Sequence[str], read: Read) -> None:
     """Let a store hold these passages and no others."""
     held = set(store.get(include=[])["ids"])
     stale = iter(held.difference(ids))
@@ -144,7 +142,7 @@ class ChromaFolder(_ChromaVectors):
         super().__init__(collection)
         self.folder, self.place = folder, f"chroma in {folder}"
 
-    def fill(self, version: str, ids: Sequence[str], read: Callable[[Sequence[str]], Iterable[Entry]]) -> None:
+    def fill(self, version: str, ids: Sequence[str], read: Read) -> None:
         """Bring a copy of the last version to this one, and let it take its place."""
         made, part = self.folder / version, self.folder / f"{version}.part"
         if made.is_dir():
@@ -163,9 +161,7 @@ class ChromaFolder(_ChromaVectors):
             if path != made:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _make(
-        self, part: Path, last: Path | None, ids: Sequence[str], read: Callable[[Sequence[str]], Iterable[Entry]]
-    ) -> None:
+    def _make(self, part: Path, last: Path | None, ids: Sequence[str], read: Read) -> None:
         shutil.rmtree(part, ignore_errors=True)
         if last is not None:
             shutil.copytree(last, part)
@@ -213,7 +209,7 @@ class ChromaServer(_ChromaVectors):
         super().__init__(collection)
         self._server, self.place = server, f"chroma at {server}"
 
-    def fill(self, version: str, ids: Sequence[str], read: Callable[[Sequence[str]], Iterable[Entry]]) -> None:
+    def fill(self, version: str, ids: Sequence[str], read: Read) -> None:
         """Change the collection in place; who searches meanwhile is told that it has no version."""
         client = _server_client(self._server)
         store = self._store(client, chunks=len(ids))

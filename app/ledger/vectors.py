@@ -28,6 +28,10 @@ class Entry(NamedTuple):
     where: Mapping[str, str]
 
 
+Read = Callable[[Sequence[str]], Iterable[Entry]]
+Hits = dict[str, float]
+
+
 class VectorIndex(Protocol):
     """A second index of the ledger's vectors, which follows it: what it lacks is put in from the ledger's rows.
 
@@ -38,12 +42,10 @@ class VectorIndex(Protocol):
     def place(self) -> str:
         """Return where it is, for messages: `chroma in storage/chroma`."""
 
-    def nearest(
-        self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
-    ) -> dict[str, float] | None:
+    def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> Hits | None:
         """Return the similarities of the nearest passages by id, the nearest first; None if it has another version."""
 
-    def fill(self, version: str, ids: Sequence[str], read: Callable[[Sequence[str]], Iterable[Entry]]) -> None:
+    def fill(self, version: str, ids: Sequence[str], read: Read) -> None:
         """Bring it to this version: delete what is not among the ids, and add what it lacks, in portions."""
 
     def close(self) -> None:
@@ -72,7 +74,7 @@ class Vectors:
         """Return the second index; its package is imported when it is first asked, one question does without."""
         return None if self._in_postgres else self._make_follower()
 
-    def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+    def nearest(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> Hits:
         if self._in_postgres:
             return self._by_pgvector(version, vector, limit, where)
         if (follower := self._following(version)) is not None:
@@ -163,9 +165,7 @@ class Vectors:
                 where = {name: value for name, value in zip(FILTERED, values, strict=True) if value is not None}
                 yield Entry(id_, to_vector(vector), where)
 
-    def _by_pgvector(
-        self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]
-    ) -> dict[str, float]:
+    def _by_pgvector(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> Hits:
         rows: Sequence[Any] = ()
         values = {"vector": str([float(value) for value in vector]), "limit": limit, **where}
         key = (version, *sorted(where.items()))
@@ -255,7 +255,7 @@ class _Matrix:
         columns = ((name, [row[place] for row in rows]) for place, name in enumerate(FILTERED, start=2))
         self._values = {name: np.array(column, dtype=object) for name, column in columns}
 
-    def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+    def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> Hits:
         if not self._ids:
             return {}
         asked = np.asarray(vector, dtype=np.float32)
