@@ -25,7 +25,7 @@ from langchain_chroma import Chroma
 from langchain_core.embeddings import Embeddings
 
 from app.adapters.chroma_compat import http_sessions
-from app.adapters.private_files import make_private_file, make_private_folder
+from app.ledger.private_files import make_private_file, make_private_folder
 from app.ledger.sqlite import refuse_locked
 from app.ledger.vectors import Hits, Read
 from chains.errors import VectorStoreError

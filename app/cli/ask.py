@@ -55,7 +55,7 @@ def ask(
         answer = merge(parts)
     if proof is not None:
         from app import hooks
-        from app.adapters.private_files import write_atomically
+        from app.ledger.private_files import write_atomically
 
         certificate = hooks.wing("knowledge.certificate:certificate")(answer, service.index)
         write_atomically(proof, as_json(certificate) + "\n")

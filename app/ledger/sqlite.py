@@ -18,9 +18,9 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import QueuePool
 
 from app.ledger.database import Database
+from app.ledger.private_files import FILE_MODE, make_private_file, make_private_folder
 from chains.errors import VectorStoreError
 
-FILE_MODE, FOLDER_MODE = 0o600, 0o700
 BUSY_S = 30  # How long a write waits for another process's write.
 KEPT_OPEN = 16
 NO_ROOM = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}
@@ -146,10 +146,8 @@ class SqliteDatabase(Database):
 
     def _make_folder(self) -> None:
         try:
-            for folder in (*reversed(self.file.parent.parents), self.file.parent):
-                folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
-            if not self.file.exists():
-                self.file.touch(mode=FILE_MODE, exist_ok=True)
+            make_private_folder(self.file.parent)
+            make_private_file(self.file)
         except OSError as error:
             raise self.explained(error) from error
 

@@ -12,7 +12,7 @@ import platformdirs
 from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
-from app.adapters.private_files import write_atomically
+from app.ledger.private_files import write_atomically
 from chains.caching.typed_cache import TypedCache
 
 

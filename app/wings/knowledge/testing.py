@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 import typer
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from app.adapters.private_files import write_atomically
 from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import complain, show
+from app.ledger.private_files import write_atomically
 from chains.errors import ConfigurationError, IngestionError
 from chains.regular_files import read_text
 from chains.safe_yaml import YamlError, read_values

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from app.adapters.private_files import make_private_file, make_private_folder
 from app.ledger.database import Database
 from app.ledger.index import as_json
+from app.ledger.private_files import make_private_file, make_private_folder
 from app.ledger.words import metadata_of
 from chains.documents.audience import INTERNAL, Audience
 

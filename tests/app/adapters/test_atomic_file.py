@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.adapters.private_files import write_atomically
+from app.ledger.private_files import write_atomically
 
 
 def test_a_reader_sees_one_content_or_the_other_and_nothing_is_left_beside(tmp_path):
