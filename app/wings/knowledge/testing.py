@@ -16,7 +16,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from app.cli.ingest import read_settings, service_to_ask
 from app.cli.rendering import complain, show
-from app.ledger.private_files import write_atomically
 from chains.errors import ConfigurationError, IngestionError
 from chains.regular_files import read_text
 from chains.safe_yaml import YamlError, read_values
@@ -194,6 +193,8 @@ def run_tests(
     if changed_since:
         _show_changes(changed_since, before, results)
     if junit is not None:
+        from app.ledger.private_files import write_atomically
+
         write_atomically(junit, junit_xml(results))
     failed = sum(bool(result.differences) for result in results)
     seconds = sum(result.seconds for result in results)
