@@ -245,7 +245,7 @@ _FIGURE = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?:\s?%)?(?![\w])")
 
 
 def draft(gap: Gap, folder: Path) -> tuple[Path, Path]:
-    """Write a document without an answer, and a test that wants one. Raise ConfigurationError if they exist already."""
+    """Write a document without an answer, and a test that fails until it has one; ConfigurationError if they exist."""
     plain = unicodedata.normalize("NFKD", gap.question).encode("ascii", "ignore").decode().lower()
     name = "_".join(re.findall(r"[a-z0-9]+", plain))[:MOST_LETTERS].strip("_") or "question"
     document, tests = folder / f"{name}.md", folder / f"{name}.tests.yaml"

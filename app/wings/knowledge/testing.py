@@ -73,7 +73,7 @@ class FileCase:
 
 
 def read_cases(path: Path) -> list[FileCase]:
-    """Return the cases of a file, or of all below a folder. Raise ConfigurationError if one is unreadable, or none."""
+    """Return the cases of a file or folder. Raise ConfigurationError if there are none, or one cannot be read."""
     files = sorted(path.rglob(PATTERN)) if path.is_dir() else [path]
     found = [case for file in files for case in _cases(file, path if path.is_dir() else path.parent)]
     if not found:
@@ -254,7 +254,7 @@ def _show_changes(commit: str, before: Sequence[Answer], results: Sequence[Resul
 
 
 def _answers_at(folder: Path, commit: str, cases: Sequence[FileCase]) -> list[Answer]:
-    """Return the answers from the folder as it was at a commit. Raise ConfigurationError without git or commit."""
+    """Return the answers from the folder as it was at a commit. Raise ConfigurationError if git or it is missing."""
     from app.wiring import open_service
 
     with tempfile.TemporaryDirectory() as place:
