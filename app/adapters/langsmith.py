@@ -58,10 +58,7 @@ class CallTracer(LangChainTracer):
         """Send nothing yet."""
 
     def _persist_run(self, run: Run) -> None:
-        """Deliver the runs: this one, which has ended, is their root.
-
-        Outcome, confidence and model stand on it, where they can be searched for.
-        """
+        """Deliver the runs: this one, which has ended, is their root; outcome, confidence and model stand on it."""
         runs, self._runs, answer = self._runs, [], run.outputs or {}
         if "outcome" in answer:
             metadata, confidence = answer.get("metadata") or {}, answer.get("confidence") or {}

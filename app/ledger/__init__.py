@@ -9,10 +9,7 @@ from app.ledger.sqlite import SqliteDatabase
 def open_database(
     file: Path, url: str | None = None, *, collection: str, pool_size: int = 10, timeout_s: float = 10
 ) -> Database:
-    """Return the database of a collection at a PostgreSQL `url`, or else in a SQLite `file`; nothing is opened yet.
-
-    Raise ConfigurationError if the address is none, or the driver is not installed.
-    """
+    """Return the database of a collection at a PostgreSQL `url`, or else in a SQLite `file`; it is not opened yet."""
     if not url:
         return SqliteDatabase(file)
     from app.ledger.postgres import PostgresDatabase, schema_of  # noqa: PLC0415 - An extra; most do without.

@@ -80,10 +80,7 @@ def bring_copies(database: Database, file: Path) -> int:
 
 
 def bring_from_postgres(database: Database, collection: str) -> list[str]:
-    """Move the answers of a collection, waiting events and conversations from the schema of programs before.
-
-    All in one transaction; return a line for each kind of rows.
-    """
+    """Move what the schema of programs before holds of a collection at once; return a line for each kind of rows."""
 
     def read(query: str, **values: Any) -> list[dict[str, Any]]:
         query = query.replace("FROM ", "FROM waypoint.").replace("JOIN ", "JOIN waypoint.")

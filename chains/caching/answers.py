@@ -106,10 +106,7 @@ class CachedAnswers(Around):
                 yield part
 
     def _lookup(self, call: Invocation) -> tuple[str, Callable[[], float]] | None:
-        """Return the key of the call, and what tells the milliseconds since it began; None where it has none.
-
-        The chain itself reports what is wrong with it.
-        """
+        """Return the key of the call, and what tells the milliseconds since it began; None where it has none."""
         began, version = self.clock.now(), self.version()
         try:
             key = self._key(call.question, ensure_config(call.config), version)

@@ -83,10 +83,7 @@ class FoundFiles:
 
 
 def real_path(path: Path) -> Path:
-    """Return the absolute path with links followed.
-
-    Raise IngestionError if it is a loop of links, is too long, names an unknown user, may not be read, or is not UTF-8.
-    """
+    """Return the absolute path with links followed. Raise IngestionError if there is none, or it is not UTF-8."""
     try:
         real = path.expanduser().resolve()
         real.exists()

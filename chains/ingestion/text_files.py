@@ -120,10 +120,7 @@ class FrontMatterError(IngestionError):
 
 
 def load_markdown(path: Path) -> SourceText:
-    """Read a markdown file with optional YAML front matter; line ends are read as line feeds.
-
-    Raise IngestionError if the file cannot be read, is no text, is empty, or its front matter holds too much.
-    """
+    """Read a markdown file with optional front matter. Raise IngestionError if it is no text, empty, or too much."""
     text, warnings = read_any_text(path)
     stated = Stated()
     values, start, faults = _readable_front_matter(text, stated)

@@ -26,10 +26,7 @@ READ_AHEAD_BYTES = 256 * 2**20
 
 
 def connect(address: str | None) -> bool:
-    """Join the cluster whose head is at `address`; None starts one here. Return whether it has to be stopped.
-
-    Raise ConfigurationError if the extra is not installed; IngestionError if there is no cluster at the address.
-    """
+    """Join the cluster whose head is at `address`; None starts one here. Return whether it has to be stopped."""
     with from_extra("ray", "--engine ray"):
         import ray.data  # noqa: PLC0415 - seconds, and an extra.
     joins = not ray.is_initialized()

@@ -41,10 +41,7 @@ class AuthService:
         self._refused: TTLCache[bytes, None] = TTLCache(max_tokens, REFUSED_TTL_S, timer)
 
     async def find(self, token: str) -> Identity | None:
-        """Return the caller; None where the service refuses the token.
-
-        Raise IdentityStoreError if the service does not answer, or its answer cannot be read.
-        """
+        """Return the caller; None if the service refuses the token. Raise IdentityStoreError if it does not answer."""
         key = sha256(token.encode()).digest()
         if (identity := self._known.get(key)) is not None:
             return identity
@@ -85,10 +82,7 @@ class RedisSessions:
         self._redis, self._failures = Redis(connection_pool=connections), (RedisError, OSError)
 
     async def find(self, token: str) -> Identity | None:
-        """Return the caller of a session; None where the session is unknown or cannot be read.
-
-        Raise IdentityStoreError if Redis does not answer.
-        """
+        """Return the caller of a session; None if it is unknown. Raise IdentityStoreError if Redis does not answer."""
         try:
             session = await self._redis.get(f"session:{token}")
         except self._failures as error:

@@ -43,11 +43,7 @@ class PublicTransport(httpx.BaseTransport):
     _transports: dict[str, httpx.BaseTransport] = field(default_factory=dict, init=False)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request to a checked address of its host.
-
-        Raise PrivateAddressError if one of the host's addresses is not public; httpx.ConnectError if the host has no
-        address.
-        """
+        """Send a request to a checked address of its host. Raise PrivateAddressError if one of them is not public."""
         host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -24,10 +24,7 @@ SHA256 = {
 
 
 def find_weights(package: str = PACKAGE) -> Path:
-    """Return the folder with the model's files, without importing the package that brings them.
-
-    Raise ConfigurationError if the package is not installed.
-    """
+    """Return the folder with the model's files. Raise ConfigurationError if the package is not installed."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         message = f"The embedding model's package {package!r} is not installed; run: {INSTALL}"
