@@ -52,7 +52,7 @@ class Authenticator(Protocol):
     credential: ClassVar[Literal["session", "key"]]
 
     async def find(self, token: str) -> Identity | None:
-        """Return the caller; None if the token is unknown or expired. Raise IdentityStoreError if it cannot be asked."""
+        """Return the caller; None if the token is unknown or expired. Raise IdentityStoreError without an answer."""
 
     async def aclose(self) -> None:
         """Close what is open."""
