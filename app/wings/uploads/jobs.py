@@ -45,6 +45,10 @@ class Job:
     created_at: float = 0.0
     report: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_over(self) -> bool:
+        return self.state in OVER
+
 
 WRITE = """
 INSERT INTO jobs (id, state, created_at, value) VALUES (:id, :state, :created_at, :value)

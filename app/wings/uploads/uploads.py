@@ -17,7 +17,7 @@ from uuid import uuid4
 from app.http.errors import RequestRefusedError
 from app.http.policy import MEGABYTE
 from app.settings import Settings
-from app.wings.uploads.jobs import OVER, Job, Jobs, Places, folder_of
+from app.wings.uploads.jobs import Job, Jobs, Places, folder_of
 from app.wiring.index import Ingestion
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import ledger_of, parser
@@ -124,7 +124,7 @@ class Uploads:
 
     def job(self, job_id: str) -> Job | None:
         job = self.jobs.read(job_id)
-        if job and job.state not in OVER:
+        if job and not job.is_over:
             self._start()
         return job
 
