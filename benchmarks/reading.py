@@ -14,7 +14,7 @@ from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
 from app.wiring import Service, open_service
 from app.wiring.models import word_similarity
-from benchmarks.fits.corpora import Asked, KeptPassages, KeptVectors, arguments, asked, holds, question_sets
+from benchmarks.fits.corpora import READING, Asked, KeptPassages, KeptVectors, arguments, asked, holds, question_sets
 from benchmarks.offline import report
 from chains import build_chain
 from chains.citations import CiteSources
@@ -114,6 +114,7 @@ def main() -> None:
     vectors = KeptVectors(services.index.embedder, given.kept)
     model = OfflineChatModel(embeddings=vectors, similarity=word_similarity())
     rows: list[list[Any]] = []
+    trades: dict[str, list[Judged]] = {}
     for one in question_sets(given.folder):
         if one.name.startswith("spans") or (given.sets and one.name not in given.sets):
             continue
@@ -123,8 +124,11 @@ def main() -> None:
             if some := [other for other in judged if other.row.held == split]:
                 rows.append(figures(f"{one.name}, held back" if split else one.name, some))
                 print(*rows[-1], sep=" | ", flush=True)
+                if one.documents.parent == READING / "corpora":
+                    trades.setdefault("all trades, held back" if split else "all trades", []).extend(some)
         if given.missed:
             print("\n".join(map(_told, filter(_is_missed, judged))))
+    rows += [figures(name, some) for name, some in trades.items()]
     if not given.sets:
         report("reading", HEAD, rows)
 

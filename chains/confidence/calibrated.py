@@ -115,7 +115,7 @@ class CalibratedConfidence:
         found = features(state)
         probability = self.model.probability(found)
         if state["outcome"] == "unsure" and state["citations"]:
-            score = min(probability, self.thresholds.medium - _NEARLY)
+            score = min(probability, (self.thresholds.medium - _NEARLY) * (1 - _ROOM * (1 - probability)))
             return {**self.thresholds.confidence(score, REASONS["unsure"], found), "level": "low"}
         if doubted := self.thresholds.doubted(state, probability, found):
             return doubted
@@ -145,8 +145,8 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """For each feature what is said of a low and of a high value."""
 
-# No probability is nearer to 0 or 1.
-_NEARLY = 0.001
+# No probability is nearer to 0 or 1. The room below Medium in which the likelier of two unsure answers stays ahead.
+_NEARLY, _ROOM = 0.001, 0.15
 
 
 def features(state: Cited) -> dict[str, float]:

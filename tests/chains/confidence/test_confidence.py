@@ -221,14 +221,17 @@ def test_unknown_scores_do_not_stop_the_calibrated_confidence_and_are_said():
     assert "best_similarity" not in found["factors"]
 
 
-def test_an_answer_whose_statement_matches_the_question_is_likelier_right():
+@pytest.mark.parametrize("unsure", [False, True])
+def test_an_answer_whose_statement_matches_the_question_is_likelier_right(unsure):
     def rated(match):
-        answer = AIMessage("Import GST is 9 % of the CIF value [GST Guide].", response_metadata={"match": match})
+        told = {"match": match, "unsure": unsure}
+        answer = AIMessage("Import GST is 9 % of the CIF value [GST Guide].", response_metadata=told)
         model = GenericFakeChatModel(messages=iter([answer]))
         chain = build_chain(retriever=Scored(scores=[0.6, 0.4]), model=model, confidence=CalibratedConfidence())
         return chain.invoke({"question": "How much is import GST?"})["confidence"]
 
     assert rated(0.95)["score"] > rated(0.62)["score"]
+    assert (rated(0.95)["level"] == "low") == (rated(0.95)["score"] < Thresholds().medium) == unsure
     assert set(rated(1.0)["factors"]) == {"match"}
 
 
