@@ -36,6 +36,9 @@ MEASURES: Final = word_set(
 )
 """Words that ask for a measure or a yes, and name nothing that has it."""
 
+CONTACTS: Final = word_set("address email fax mail number phone tel telephone")
+"""Words for what an address or a number stands in for."""
+
 ASKING: Final = word_set(
     "what who whom whose when where which why how is isn are aren was were can could do does did don dont has have had "
     "will would shall should may might must it them him her me us"
@@ -126,8 +129,10 @@ def _score(passage: Passage) -> float:
 
 
 def _words(text: str, *shapes: Shape) -> set[str]:
-    told = (term for term in terms(text) if not term.light and (not shapes or term.shape in shapes))
-    return {term.text.lower() for term in told} - MEASURES
+    told = [term for term in terms(text) if not shapes or term.shape in shapes]
+    named = {term.text.lower() for term in told if not term.light} - MEASURES
+    # Of "claims email" a passage holds the address, and "claims" says whose.
+    return {term.text.lower() for term in told} - MEASURES - CONTACTS if named and named <= CONTACTS else named
 
 
 def _missing(words: set[str], passage: Passage, headings: Sequence[str] = HEADINGS) -> int:

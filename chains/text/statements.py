@@ -340,9 +340,9 @@ class _Reader:
         cuts = [cut for run in runs for cut in pairwise([run[0], *sentence_ends(self.text, *run), run[1]])]
         worded = [(left, right, self.text[left:right]) for left, right in cuts if self.text[left:right].strip()]
         places = [(right - len(words.lstrip()), left + len(words.rstrip())) for left, right, words in worded]
-        if len(places) == 1 and self.text[slice(*places[0])].rstrip("*_ ").endswith("?"):
-            self._announce(*places[0])
-            return
+        is_alone = places[0][1] in {lines[0].end, places[-1][1]}
+        if is_alone and self.text[slice(*places[0])].rstrip("*_ ").endswith("?"):
+            self._announce(*places.pop(0))
         self.block += 1
         for start, end in places:
             is_lead = end == places[-1][1] and self.text[start:end].rstrip("*_ ").endswith(":")

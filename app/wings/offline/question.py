@@ -45,40 +45,39 @@ _FORM_WORDS: Final = frozenset(
     map(
         stem,
         word_set(
-            "abbreviation acronym address amount compare current date day define definition describe difference differ "
-            "dollar euro example explain far fast kind latest list long mean meaning month much name need number often "
-            "percentage person permit place pound reason required soon stand step tell time today tomorrow type way "
-            "week year yesterday"
+            "abbreviation acronym address amount compare current date day define definition describe differ "
+            "difference dollar email euro example explain far fast fax kind latest list long mail mean meaning month "
+            "much name need number often percentage permit person phone place pound reason required soon stand step "
+            "telephone tell time today tomorrow type way week year yesterday"
         ),
     )
 )
 _CODED: Final = word_list("""
-    af afghanistan al albania dz algeria ao angola ar argentina am armenia au australia at austria az
-    azerbaijan bh bahrain bd bangladesh by belarus be belgium bt bhutan bo bolivia bw botswana br brazil bn
-    brunei bg bulgaria kh cambodia cm cameroon ca canada cl chile cn china co colombia cg congo hr croatia
-    cu cuba cy cyprus cz czechia dk denmark ec ecuador eg egypt er eritrea ee estonia et ethiopia fj fiji fi
-    finland fr france ga gabon ge georgia de germany gh ghana gr greece gt guatemala gn guinea ht haiti hn
-    honduras hu hungary is iceland in india id indonesia ir iran iq iraq ie ireland il israel it italy jm
-    jamaica jp japan jo jordan kz kazakhstan ke kenya kr korea xk kosovo kw kuwait kg kyrgyzstan la laos lv
-    latvia lb lebanon lr liberia ly libya lt lithuania lu luxembourg mo macau mk macedonia mg madagascar mw
-    malawi my malaysia mv maldives ml mali mt malta mu mauritius mx mexico md moldova mn mongolia me
-    montenegro ma morocco mz mozambique mm myanmar na namibia np nepal nl netherlands ni nicaragua ne niger
-    ng nigeria no norway om oman pk pakistan pa panama py paraguay pe peru ph philippines pl poland pt
-    portugal qa qatar ro romania ru russia rw rwanda ws samoa sn senegal rs serbia sg singapore sk slovakia
-    si slovenia so somalia es spain sd sudan se sweden ch switzerland sy syria tw taiwan tj tajikistan tz
-    tanzania th thailand tg togo tn tunisia tm turkmenistan ug uganda ua ukraine uy uruguay gb uk us usa uz
-    uzbekistan vu vanuatu ve venezuela vn vietnam ye yemen zm zambia zw zimbabwe""")
+    af afghanistan al albania dz algeria ao angola ar argentina am armenia au australia at austria az azerbaijan bh
+    bahrain bd bangladesh by belarus be belgium bt bhutan bo bolivia bw botswana br brazil bn brunei bg bulgaria kh
+    cambodia cm cameroon ca canada cl chile cn china co colombia cg congo hr croatia cu cuba cy cyprus cz czechia dk
+    denmark ec ecuador eg egypt er eritrea ee estonia et ethiopia fj fiji fi finland fr france ga gabon ge georgia de
+    germany gh ghana gr greece gt guatemala gn guinea ht haiti hn honduras hu hungary is iceland in india id indonesia
+    ir iran iq iraq ie ireland il israel it italy jm jamaica jp japan jo jordan kz kazakhstan ke kenya kr korea xk
+    kosovo kw kuwait kg kyrgyzstan la laos lv latvia lb lebanon lr liberia ly libya lt lithuania lu luxembourg mo macau
+    mk macedonia mg madagascar mw malawi my malaysia mv maldives ml mali mt malta mu mauritius mx mexico md moldova mn
+    mongolia me montenegro ma morocco mz mozambique mm myanmar na namibia np nepal nl netherlands ni nicaragua ne niger
+    ng nigeria no norway om oman pk pakistan pa panama py paraguay pe peru ph philippines pl poland pt portugal qa
+    qatar ro romania ru russia rw rwanda ws samoa sn senegal rs serbia sg singapore sk slovakia si slovenia so somalia
+    es spain sd sudan se sweden ch switzerland sy syria tw taiwan tj tajikistan tz tanzania th thailand tg togo tn
+    tunisia tm turkmenistan ug uganda ua ukraine uy uruguay gb uk us usa uz uzbekistan vu vanuatu ve venezuela vn
+    vietnam ye yemen zm zambia zw zimbabwe""")
 _COUNTRY_OF: Final = dict(zip(_CODED[::2], _CODED[1::2], strict=True))
 _COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
 _SHORT_FORMS: Final = dict(
     pair.split("=")
     for pair in word_list("""
-        acct=account addr=address amt=amount appt=appointment cert=certificate chq=cheque cust=customer dept=department
-        doc=document docs=document ext=extension govt=government hr=hour hrs=hour info=information intl=international
-        inv=invoice max=maximum mgr=manager min=minimum mins=minute msia=malaysia mth=month ops=operations pax=person
-        pkg=package pmt=payment pwd=password qty=quantity ref=reference reg=registration std=standard tel=telephone
-        temp=temperature vacc=vaccination wk=week wks=week yr=year yrs=year""")
+        acct=account addr=address amt=amount appt=appointment bbq=barbecue cert=certificate chq=cheque cust=customer
+        dept=department doc=document docs=document ext=extension govt=government hr=hour hrs=hour info=information
+        intl=international inv=invoice max=maximum mgr=manager min=minimum mins=minute msia=malaysia mth=month
+        ops=operations pax=person pkg=package pmt=payment pwd=password qty=quantity ref=reference reg=registration
+        std=standard tel=telephone temp=temperature vacc=vaccination wk=week wks=week yr=year yrs=year""")
 )
 """What people write for a word where they type fast."""
 _VOWELS: Final = frozenset("aeiou")

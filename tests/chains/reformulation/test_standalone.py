@@ -164,6 +164,12 @@ def test_a_first_passage_that_is_far_and_has_another_heading_is_no_passage_of_it
     assert stands_alone("lockers", leaned, headed, whole=False)
 
 
+def test_whose_address_is_asked_for_is_found_by_the_rest_of_the_words():
+    library = Library(passage(PERMITS, 0.5), passage("Claims go to desk@museum.example", 0.5))
+    assert standalone("claims email", after(PARKS), find=library) == "claims email"
+    assert standalone("email", after(PARKS), find=library) != "email"
+
+
 def test_a_whole_question_stands_alone_where_what_it_takes_over_finds_nothing_nearer():
     library = Library(passage(LOCKERS, 0.5), passage(PERMITS, 0.2))
     assert standalone("how much are lockers", after("who guards the gate"), find=library) == "how much are lockers"

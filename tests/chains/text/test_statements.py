@@ -129,6 +129,14 @@ def test_lines_of_a_name_and_its_value_are_a_sentence_each():
     assert [words for _, words in said("He said: it is\nso.")] == ["He said: it is so."]
 
 
+def test_a_question_on_a_line_of_its_own_is_the_label_of_its_answer():
+    assert said("Do you lend skates?\nYes: 4 euros an hour. Helmets are free.") == [
+        ("label", "Do you lend skates?"),
+        ("sentence", "Yes: 4 euros an hour."),
+        ("sentence", "Helmets are free."),
+    ]
+
+
 def test_the_name_of_a_callout_announces_what_it_says():
     label, *said = read_statements("> Wind limit:\n> Cranes stop at 54 km/h\n> of wind. Ask the yard.")
     assert (label.kind, {one.lead for one in said}) == ("label", {"Wind limit"})
