@@ -30,6 +30,9 @@ PRONOUNS: Final = word_set(
 POINTING: Final = word_set("also else instead other others same then there too")
 """Words that point to something said before."""
 
+ADDING: Final = word_set("also same too")
+"""Words that ask the last question of something else."""
+
 MEASURES: Final = word_set(
     "allowed big cheap cost early expensive far fast free high included large late long much needed necessary often "
     "old possible price quick quickly required small soon valid worth"
@@ -257,7 +260,8 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
     if how is None:
         leaned = _with_names(asked, before)
     else:
-        keys = {term.key for term in terms(asked)}  # An older question goes on that is named again.
+        # An older question goes on that is named again; "cabins too" goes on with the last one.
+        keys = {term.key for term in terms(asked) if ADDING.isdisjoint(plain_words(asked))}
         base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), before[-1])
         leaned = _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
     if find is None or leaned == asked or has_gap(asked):

@@ -180,6 +180,11 @@ def test_a_bare_figure_goes_on_with_what_was_asked(question):
     assert standalone(question, after("is a surfboard allowed"), find=LIBRARY).startswith("is a surfboard allowed")
 
 
+def test_what_is_asked_of_something_else_too_is_the_last_question():
+    before = after("what does a tent cost in summer", "which discount do members of clubs get")
+    assert standalone("in tents too", before) == "which discount do members of clubs get tents"
+
+
 def test_a_word_that_limits_stays_with_what_it_limits():
     assert standalone("and without a coach?", after("lesson price")) == "lesson price without a coach"
 
