@@ -16,7 +16,7 @@ from app.http import openapi
 from app.http.errors import RequestRefusedError, error_response
 from app.http.middleware import middleware
 from app.http.middleware.limits import InFlight
-from app.http.routes import answers, copilot, documents, feedback, health, page
+from app.http.routes import answers, copilot, documents, health, page
 from app.wiring import Service
 
 
@@ -51,17 +51,15 @@ def create_app(services: Service) -> FastAPI:
         top_k=settings.retrieval.top_k, threshold=settings.retrieval.threshold, most=settings.web.question_characters
     )
     for router in (
-        answers.query_router,
+        answers.waypoint_router,
         answers.chat_router(settings.llm.models),
         answers.search_router,
-        feedback.router,
         copilot.copilot_router(services.chain, question),
         copilot.playground_router(services.chain, question),
         health.router,
         openapi.router,
         page.page_router(services),
         page.router,
-        answers.sessions_router,
         documents.router,
         *(make(services) for make in hooks.each("routes")),
     ):

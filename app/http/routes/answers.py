@@ -1,4 +1,4 @@
-"""The contracts of Waypoint and MARP: POST /api/query, /chat and /search, GET /health, DELETE /api/sessions/{id}."""
+"""Waypoint's and MARP's contracts: POST /api/query, /api/feedback, /chat, /search, GET /health, DELETE /api/sessions/{id}."""
 
 from collections.abc import Sequence
 from functools import cache, reduce
@@ -6,25 +6,33 @@ from operator import or_
 from types import UnionType
 from typing import Annotated, Any, Literal, NotRequired, TypeVar, Union, get_args, get_origin
 from urllib.parse import urlsplit
+from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
+from starlette.concurrency import run_in_threadpool
 from typing_extensions import get_type_hints, is_typeddict
 
+from app.adapters.identity import Scope
 from app.edge import matched, numbered_places, word_of_three
 from app.http import questions
+from app.http.errors import RequestRefusedError
 from app.http.openapi import ANSWER, ok_response
 from app.http.policy import Policy
 from app.http.routes.health import PROBE, Health, health_of
+from app.ports import NotTheAskerError
+from app.wiring.chain import safe_text
 from chains.around import owner_of
 from chains.documents.naming import place_in
 from chains.documents.source_urls import source_urls
-from chains.logs import masked
+from chains.errors import VectorStoreError
+from chains.logs import get_logger, masked
 from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question, question_with
 from chains.retrieval.filters import QuestionFilters
 from chains.state import Answer, Confidence, Metadata
 
+log = get_logger(__name__)
 _Value = TypeVar("_Value")
 _CamelKeys = Annotated[
     dict[str, _Value], AfterValidator(lambda values: {to_camel(name): value for name, value in values.items()})
@@ -97,12 +105,12 @@ class QueryBody(BaseModel):
     filters: QuestionFilters = None
 
 
-query_router = APIRouter(tags=["Waypoint"])
+waypoint_router = APIRouter(tags=["Waypoint"])
 QUERIED_BODY = {"": "a JSON object with a query", "query": "Query parameter is required and must be a string"}
 _QUERIED = ok_response(query_answer(ANSWER).model_dump(by_alias=True))
 
 
-@query_router.post("/api/query", response_model=QueryAnswer, responses=_QUERIED)
+@waypoint_router.post("/api/query", response_model=QueryAnswer, responses=_QUERIED)
 @Policy(invalid=QUERIED_BODY)
 async def query(request: Request, body: QueryBody) -> Any:
     """Answer one question, with citations, sources, related documents and confidence."""
@@ -118,18 +126,65 @@ async def asked(request: Request, body: QueryBody) -> Answer:
     return answer
 
 
-sessions_router = APIRouter(tags=["Waypoint"])
-
 Session = Annotated[
     str, Path(min_length=1, max_length=questions.SESSION_MAX_CHARACTERS, description="Its `session_id`.")
 ]
 
 
-@sessions_router.delete("/api/sessions/{session_id}", status_code=204, response_description="Deleted.")
+@waypoint_router.delete("/api/sessions/{session_id}", status_code=204, response_description="Deleted.")
 async def forget(request: Request, session_id: Session) -> Response:
     """Delete the conversation with this id. Ids belong to their caller."""
     await request.app.state.services.conversations.delete(session_id, owner_of(questions.run_config(request)))
     return Response(status_code=204)
+
+
+COMMENT_MAX_CHARACTERS = 2000
+OTHERS = "Only the user who asked can rate this answer, signed in as then."
+NOT_KEPT = "Feedback cannot be stored at the moment. Try again later, or contact support."
+
+
+class FeedbackBody(BaseModel):
+    """What a user thinks of an answer."""
+
+    trace_id: UUID = Field(description="From the metadata of the answer.")
+    score: Annotated[float, Field(strict=True)] = Field(ge=-1, le=1, description="From -1 (bad) to 1 (good).")
+    comment: str | None = Field(None, max_length=COMMENT_MAX_CHARACTERS, examples=["The link is out of date."])
+
+
+class FeedbackAccepted(BaseModel):
+    """The feedback is accepted; receivers of events and traces get it in the background."""
+
+    status: Literal["accepted"] = "accepted"
+    kept: bool = Field(description="Whether it is stored with its answer; not if answers are not logged, or no longer.")
+
+
+@waypoint_router.post("/api/feedback", status_code=202, response_description="Accepted")
+@Policy(access=Scope.FEEDBACK, invalid={"": "a JSON object with a trace_id and a score"})
+async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
+    """Store a score for an answer, with an optional comment."""
+    services, identity = request.app.state.services, questions.identity_of(request)
+    body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
+    is_stored = False
+    if services.answer_log is not None:  # If that fails, the feedback is accepted only where another receiver takes it.
+        caller = {"user_id": identity.user_id, "audience": identity.audience}
+        rate, others = services.answer_log.rate, services.index.outbox or services.tracing.scores
+        try:
+            is_stored = await run_in_threadpool(rate, str(body.trace_id), body.score, body.comment, **caller)
+        except NotTheAskerError:
+            raise RequestRefusedError(403, OTHERS) from None
+        except VectorStoreError as error:
+            log.error("feedback_not_kept", error=str(error))
+            if not others:
+                raise RequestRefusedError(503, NOT_KEPT) from None
+    if services.index.outbox:
+        correlation_id = getattr(request.state, "request_id", None) or str(uuid4())
+        payload = {"traceId": str(body.trace_id), "score": body.score, "comment": body.comment}
+        payload = {name: value for name, value in (payload | {"userId": identity.user_id}).items() if value is not None}
+        services.index.outbox.publish("FeedbackReceived", payload, correlation_id=correlation_id)
+    if services.tracing.scores:
+        services.tracing.scores.put(body.model_dump())
+    log.info("feedback", trace_id=str(body.trace_id), score=body.score)
+    return FeedbackAccepted(kept=is_stored)
 
 
 _URL = "https://example.org/regulations.pdf"

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 
 from app.http.errors import RequestRefusedError, error_response
-from app.http.routes import feedback
+from app.http.routes import answers
 from app.settings import load_settings
 from app.wiring import Service, open_service
 from tests.waiting import await_until
@@ -17,7 +17,7 @@ TRACE = str(uuid4())
 
 async def give(body, services: Service | None = None) -> httpx.Response:
     app = FastAPI()
-    app.include_router(feedback.router)
+    app.include_router(answers.waypoint_router)
     for kind in (RequestRefusedError, RequestValidationError):
         app.add_exception_handler(kind, error_response)
     app.state.services = services or open_service(load_settings())
@@ -70,7 +70,7 @@ async def test_feedback_that_cannot_be_kept_is_refused(tmp_path):
     services = open_service(load_settings(answer_log=True, chroma_path=tmp_path / "taken"))
     response = await give({"trace_id": TRACE, "score": 1}, services)
 
-    assert (response.status_code, response.json()["message"]) == (503, feedback.NOT_KEPT)
+    assert (response.status_code, response.json()["message"]) == (503, answers.NOT_KEPT)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from app import hooks
-from app.http.routes.feedback import OTHERS
+from app.http.routes.answers import OTHERS
 from app.http.server import create_app
 from app.ledger.answers import AnswerStore, LoggedAnswer, Nearest, pack
 from app.settings import load_settings
