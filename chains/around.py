@@ -263,31 +263,17 @@ class WithConversations(Around):
 
     async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
         """Yield the parts of the answer; SessionError where the conversation cannot be read at the moment."""
-        parts = []
-        async for part in call.aask(await self._continued(call.question, call.config)):
+        question, parts, owner = _without_session(call.question), [], owner_of(call.config)
+        session_id = str(call.question.get(SESSION) or "") if isinstance(call.question, Mapping) else ""
+        is_kept = len(session_id) >= (1 if user_of(call.config) else self.shortest_anonymous)
+        turns = await self.store.turns(session_id, owner) if is_kept else []
+        if turns and not question.get("history"):
+            question |= {"history": [{"role": turn.role, "content": turn.text} for turn in turns]}
+        async for part in call.aask(question):
             parts.append(part)
             yield part
-        await self._keep(call.question, call.config, merge(parts))
-
-    async def _continued(self, question: Any, config: RunnableConfig | None) -> Any:
-        session_id, owner = self._session_of(question, config)
-        if session_id is None:
-            return _without_session(question)
-        turns = await self.store.turns(session_id, owner)
-        if question.get("history") or not turns:
-            return _without_session(question)
-        history = [{"role": turn.role, "content": turn.text} for turn in turns]
-        return _without_session(question) | {"history": history}
-
-    def _session_of(self, question: Any, config: RunnableConfig | None) -> tuple[str | None, str]:
-        """Return the session's id, None where nothing is kept, and whose it is."""
-        session_id = str(question.get(SESSION) or "") if isinstance(question, Mapping) else ""
-        shortest = 1 if user_of(config) else self.shortest_anonymous
-        return (session_id if len(session_id) >= shortest else None), owner_of(config)
-
-    async def _keep(self, question: Any, config: RunnableConfig | None, answer: Answer) -> None:
-        session_id, owner = self._session_of(question, config)
-        if session_id is None or answer["outcome"] == "blocked":
+        answer = merge(parts)
+        if not is_kept or answer["outcome"] == "blocked":
             return
         said = [Turn("user", answer["question"].strip()), Turn("assistant", answer["answer"].strip())]
         try:

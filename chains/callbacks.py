@@ -193,7 +193,7 @@ def iterate_in_time(callbacks: Any, items: Iterator[Item]) -> Iterator[Item]:
 def _in_time(callbacks: Any, context: Context, function: Callable[..., Result], *args: Any) -> Result:
     """Run the function in the worker of the call, which is closed when the call ends; in that itself, at once."""
     left, deadlines = check_time(callbacks), handlers_of(callbacks, Deadline)
-    if left == math.inf or any(one.worker and one.worker.is_current() for one in deadlines):
+    if left == math.inf or any(one.worker and one.worker.thread is threading.current_thread() for one in deadlines):
         return function(*args)
     deadline = deadlines[-1]
     if deadline.worker is None:
@@ -243,11 +243,8 @@ class Worker:
 
     def __init__(self) -> None:
         self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=_work, args=(self._tasks,), name="deadline", daemon=True)
-        self._thread.start()
-
-    def is_current(self) -> bool:
-        return threading.current_thread() is self._thread
+        self.thread = threading.Thread(target=_work, args=(self._tasks,), name="deadline", daemon=True)
+        self.thread.start()
 
     def submit(self, function: Callable[[], Result]) -> Future[Result]:
         """Have a function run, and return its result to come."""

@@ -226,12 +226,8 @@ def fetch(settings: Settings, given: Sequence[Path | str], progress: Progress | 
 
     Raise IngestionError if an address cannot be read, or another process fetches it.
     """
-    paths, every = list[Path](), Mirrored()
-    for one in given:
-        if is_address(one):
-            paths.append(_fetch(settings, str(one), every, progress))
-        else:
-            paths.append(Path(one))
+    every = Mirrored()
+    paths = [_fetch(settings, str(one), every, progress) if is_address(one) else Path(one) for one in given]
     return paths, every
 
 

@@ -96,10 +96,6 @@ class Library:
         seen = {id_ for id_, chunk in chunks.items() if audience in {INTERNAL, audience_of(chunk.metadata)}}
         return {doc_id for doc_id, id_ in first.items() if id_ in seen}
 
-    def holds_own_documents(self) -> bool:
-        """Return whether the index holds a document that is none of the sample corpus."""
-        return not all(map(self.is_sample, self.current().sources()))
-
     def chunks(self, doc_id: str) -> list[Document]:
         """Return all chunks of a document, in order; none if the caller may not see it."""
         return self.current().document(doc_id) if self.find(doc_id) else []

@@ -111,8 +111,7 @@ class Access:
 
         if not self.settings.counts_in_redis:
             return MemoryStorage(wrap_exceptions=True)
-        # Not used: the pool has its own URL.
-        options: dict[str, Any] = {"connection_pool": self.redis}
+        options: dict[str, Any] = {"connection_pool": self.redis}  # It has its own URL.
         return RedisStorage("async+redis://", wrap_exceptions=True, implementation="redispy", **options)
 
     @cached_property

@@ -65,20 +65,13 @@ def rank(
     near_by = {one.place[:2]: bm25.get(one.id, 0.0) for one in candidates if one.place is not None}
     weight, leads, fused = BM25_WEIGHT_NAMED if named else BM25_WEIGHT, named or {}, list[Candidate]()
     for one in candidates:
-        words = weight * _words_score(one, bm25.get(one.id, 0.0), near_by)
-        fused.append(one._replace(fused=one.score + words + NAMED_WEIGHT * leads.get(one.document, 0.0)))
+        words, place = bm25.get(one.id, 0.0), one.place
+        if place is not None and not place.section:
+            words += NEIGHBOUR_WEIGHT * max(near_by.get((place.document, place.number + step), 0.0) for step in (-1, 1))
+        fused.append(one._replace(fused=one.score + weight * words + NAMED_WEIGHT * leads.get(one.document, 0.0)))
     ranked = sorted(fused, key=lambda one: one.fused, reverse=True)
     best = _lead_with_source(ranked[:POOL])
     return (best if named else _spread(best)) + ranked[POOL:]
-
-
-def _words_score(candidate: Candidate, bm25: float, near_by: Mapping[tuple[str, int], float]) -> float:
-    """Return BM25, for a chunk of a text without headings with a part of its better neighbour's."""
-    place = candidate.place
-    borrowed = 0.0
-    if place is not None and not place.section:
-        borrowed = max(near_by.get((place.document, place.number + step), 0.0) for step in (-1, 1))
-    return bm25 + NEIGHBOUR_WEIGHT * borrowed
 
 
 def _lead_with_source(ranked: Sequence[Candidate]) -> list[Candidate]:

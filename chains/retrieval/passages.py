@@ -175,9 +175,8 @@ class Search(Runnable[Searching, Any]):
             # One without a score is never below the threshold.
             near = [one for one in unique.values() if least is None or one["score"] is None or one["score"] >= least]
             parts.append(near[: state.get("top_k")])
-        return _merged(
-            parts, state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0
-        )  # A foreign one may lack it.
+        # A foreign retriever may have no `top_k`.
+        return _merged(parts, state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0)
 
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; what it finds is then cut to them.
@@ -264,11 +263,8 @@ def _merged(found: Sequence[list[Passage]], most: int) -> list[Passage]:
         for part, one in sorted(row, key=lambda hit: order.get(hit[1]["content"].strip(), len(order))):
             known = merged.setdefault(one["content"].strip(), {**one, "hits": []})
             known["hits"].append(Hit(part=part, rank=rank, score=one["score"]))
-    return [_ranked(one, place) for place, one in enumerate(merged.values(), start=1)][
-        : max(most or longest, len(parts))
-    ]
-
-
-def _ranked(one: Passage, rank: int) -> Passage:
-    scores = [hit["score"] for hit in one["hits"] if hit["score"] is not None]
-    return {**one, "score": max(scores, default=None), "metadata": {**one["metadata"], RANK: rank}}
+    ranked = list[Passage]()
+    for place, one in enumerate(merged.values(), start=1):
+        scores = [hit["score"] for hit in one["hits"] if hit["score"] is not None]
+        ranked.append({**one, "score": max(scores, default=None), "metadata": {**one["metadata"], RANK: place}})
+    return ranked[: max(most or longest, len(parts))]

@@ -1,4 +1,4 @@
-"""Waypoint's and MARP's contracts: POST /api/query, /api/feedback, /chat, /search, GET /health, DELETE /api/sessions/{id}."""
+"""The contracts of Waypoint and MARP: questions, feedback, passages without an answer, health, conversations."""
 
 from collections.abc import Sequence
 from functools import cache, reduce

@@ -130,7 +130,7 @@ def page_router(services: Service) -> APIRouter:
         query, language, theme = request.query_params, language_of(request), request.cookies.get("theme", "")
         seen: Audience = "public" if embedded else audience
         # The sample corpus's teams are those of its documents alone.
-        are_ours = own_teams is not None or not (is_remote or library.holds_own_documents())
+        are_ours = own_teams is not None or (not is_remote and all(map(library.is_sample, library.current().sources())))
         visit = view.Visit(
             name=owner.get("name", "Waypoint Co-Pilot"),
             language=language,
