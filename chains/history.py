@@ -53,7 +53,7 @@ def turns_of(history: Sequence[Any] | None) -> list[Turn]:
         messages = convert_to_messages(history or [])
     except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
         raise QuestionError("history must be a list of messages like {'role': 'user', 'content': '...'}") from error
-    return [turn for message in messages if not _is_aside(message) and (turn := _turn(message)).text]
+    return [turn for message in messages if (turn := _turn(message)) and turn.text]
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,14 @@ def without_markers(text: str) -> str:
     return _MARKER.sub("", text)
 
 
-def _is_aside(message: BaseMessage) -> bool:
-    """Return whether a message is for a model and its tools, and not part of what two people said."""
-    calls = isinstance(message, AIMessage) and bool(message.tool_calls or message.invalid_tool_calls)
-    return calls or isinstance(message, SystemMessage | ToolMessage | FunctionMessage)
-
-
-def _turn(message: BaseMessage) -> Turn:
-    if isinstance(message, HumanMessage):
-        return Turn("user", message.text.strip())
-    if isinstance(message, AIMessage):
-        return Turn("assistant", message.text.strip())
+def _turn(message: BaseMessage) -> Turn | None:
+    """Return what two people said; None of what is for a model and its tools."""
+    match message:
+        case HumanMessage():
+            return Turn("user", message.text.strip())
+        case AIMessage():
+            calls = message.tool_calls or message.invalid_tool_calls
+            return None if calls else Turn("assistant", message.text.strip())
+        case SystemMessage() | ToolMessage() | FunctionMessage():
+            return None
     raise QuestionError(f"history holds a message of {message.type!r}; only those of user and assistant can be read")

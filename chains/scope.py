@@ -40,10 +40,6 @@ class Intent:
     examples: tuple[str, ...]
     translations: Mapping[str, str] = field(default_factory=dict)
 
-    def redirect_in(self, language: str | None) -> str:
-        """Return the redirect in a language such as `id` or `id-ID`, if the file has it."""
-        return self.translations.get((language or "").partition("-")[0].lower(), self.redirect)
-
 
 @dataclass(frozen=True, slots=True)
 class ScopeFile:
@@ -176,8 +172,8 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
         score, place = self.fitted().score(np.asarray(vector, dtype=np.float64))
         if place is None or score <= self.scope.threshold:
             return None
-        intent = self.scope.intents[place]
-        return Redirect(intent=intent.name, text=intent.redirect_in(language))
+        intent, code = self.scope.intents[place], (language or "").partition("-")[0].lower()  # Of `id-ID`, `id`.
+        return Redirect(intent=intent.name, text=intent.translations.get(code, intent.redirect))
 
     def fitted(self) -> KernelClassifier:
         with self._lock:

@@ -145,10 +145,8 @@ def _place_of_initials(word: str, names: list[str], start: int) -> tuple[int, in
     runs = (
         (first, last) for first in range(start, len(names)) for last in range(first + FEWEST_INITIALS, len(names) + 1)
     )
-    return next((run for run in runs if letters in _initials(names[slice(*run)])), None)
-
-
-def _initials(names: list[str]) -> tuple[str, str]:
-    """Return the initials of the words, and those of the words that are not small."""
-    every = "".join(name[0].upper() for name in names)
-    return every, "".join(name[0].upper() for name in names if name.casefold() not in _SMALL)
+    for run in runs:
+        initials = [(name[0].upper(), name.casefold() in _SMALL) for name in names[slice(*run)]]
+        if letters in {"".join(one for one, _ in initials), "".join(one for one, is_small in initials if not is_small)}:
+            return run
+    return None
