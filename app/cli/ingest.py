@@ -59,7 +59,7 @@ def ingest(
 ) -> None:
     """Update the index from files: only changed parts are embedded again; vanished files are removed."""
     from app.wiring import open_index
-    from app.wiring.index import EngineChoice, is_address
+    from app.wiring.index import is_address
     from app.wiring.scope import describe_scope
     from app.wiring.storage import SAMPLE_INDEX, ingest_command, sample_corpus
 
@@ -78,11 +78,10 @@ def ingest(
     index = open_index(settings)
     if settings.retrieval.url is not None:
         complain("RETRIEVAL_URL is set: questions are answered from that service, not from this index.")
-    choice = EngineChoice(engine, ray_address)
     if watch:
-        _watch(index, paths, reset=reset, engine=choice)
+        _watch(index, paths, reset=reset, engine=engine, ray_address=ray_address)
         return
-    report = _run(index, paths, reset=reset, dry_run=dry_run, engine=choice)
+    report = _run(index, paths, reset=reset, dry_run=dry_run, engine=engine, ray_address=ray_address)
     scope = describe_scope(settings, index.current())
     notes = [] if dry_run else list(_notes(index, paths))
     text = "\n".join([report_text(report, dry_run=dry_run), f"Scope: {scope}", *notes])

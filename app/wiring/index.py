@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
@@ -119,18 +119,8 @@ def scanner_of(settings: Settings) -> Any:
     return hooks.load("checks", "injection")()
 
 
-class EngineChoice(NamedTuple):
-    """An engine by its name, and the address of its cluster, if it has one."""
-
-    name: str = "plain"
-    address: str | None = None
-
-
-PLAIN = EngineChoice()
-
-
-def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) -> Engine:
-    """Return the engine; `embeddings` are those of this process.
+def engine_of(settings: Settings, name: str, address: str | None, embeddings: Embeddings) -> Engine:
+    """Return an engine, with the address of its cluster if it has one; `embeddings` are those of this process.
 
     Raise ConfigurationError if nobody offers it, its extra is not installed, or the settings do not suit it;
     IngestionError if its cluster cannot be reached.
@@ -138,11 +128,11 @@ def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) 
     scanner = scanner_of(settings)
     suspicious = partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None
     reading = Reading(parser(settings), suspicious)
-    if choice.name == "plain":
+    if name == "plain":
         return PlainEngine(reading, embeddings)
-    if choice.name != "ray":
-        raise ConfigurationError(f"there is no engine {choice.name!r}; there are plain, ray")
-    engine: Engine = hooks.wing("ray.plugin:engine")(settings, reading, choice.address)
+    if name != "ray":
+        raise ConfigurationError(f"there is no engine {name!r}; there are plain, ray")
+    engine: Engine = hooks.wing("ray.plugin:engine")(settings, reading, address)
     return engine
 
 
@@ -163,8 +153,8 @@ class Ingestion:
             given: folders, files, and addresses of buckets and web sites.
             reset: rebuild the index, and replace it at the end.
             progress: called after each file with the number fetched, then with the number stored.
-            options: `dry_run` counts what would change, and changes nothing; `engine` reads the files and embeds them;
-                of files and folders `only` these are read again.
+            options: `dry_run` counts what would change, and changes nothing; `engine` reads the files and embeds them,
+                on the cluster at `ray_address`; of files and folders `only` these are read again.
 
         Raises:
             IngestionError: a path or address cannot be read.
@@ -185,14 +175,15 @@ class Ingestion:
         *,
         reset: bool = False,
         dry_run: bool = False,
-        engine: EngineChoice = PLAIN,
+        engine: str = "plain",
+        ray_address: str | None = None,
         **options: Any,
     ) -> Report:
         """Like `run` for local files; the caller holds the lock, and `options` are those of `ingest`."""
         if not reset:
             self.into.open()  # This checks that it is of these settings.
         least = self.settings.ingestion.min_chunks
-        with closing(engine_of(self.settings, engine, self.into.recipe.embeddings)) as running:
+        with closing(engine_of(self.settings, engine, ray_address, self.into.recipe.embeddings)) as running:
             options |= {"reset": reset, "dry_run": dry_run, "min_chunks": least}
             report, change = ingest(paths, into=self.into, engine=running, **options)
         if not dry_run:

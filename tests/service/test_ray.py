@@ -10,7 +10,6 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Service, open_service
-from app.wiring.index import EngineChoice
 from benchmarks.documents import pdf
 from chains.ingestion import writing
 from chains.ingestion.index import Report
@@ -59,8 +58,12 @@ def services(folder: Path) -> Service:
     )
 
 
-def ingest(folder: Path, corpus: Path, engine: EngineChoice, **options: Any) -> Report:
-    return replace(services(folder).index.ingest([corpus], engine=engine, **options), seconds=0)
+def ingest(folder: Path, corpus: Path, **options: Any) -> Report:
+    return replace(services(folder).index.ingest([corpus], **options), seconds=0)
+
+
+def on(cluster: Any) -> dict[str, Any]:
+    return {"engine": "ray", "ray_address": cluster.address}
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -74,13 +77,12 @@ def contents(folder: Path) -> dict[str, Any]:
 def plain(corpus, tmp_path_factory) -> tuple[Path, Report]:
     """The index that one process makes, and its report."""
     folder = tmp_path_factory.mktemp("plain")
-    return folder, ingest(folder, corpus, EngineChoice())
+    return folder, ingest(folder, corpus)
 
 
 def test_the_index_and_the_report_are_those_of_one_process(cluster, corpus, plain, tmp_path, capfd):
     told: list[int] = []
-    choice = EngineChoice("ray", cluster.address)
-    report = ingest(tmp_path, corpus, choice, progress=lambda done, *_: told.append(done))
+    report = ingest(tmp_path, corpus, **on(cluster), progress=lambda done, *_: told.append(done))
 
     folder, expected = plain
     assert report == expected
@@ -93,13 +95,12 @@ def test_the_index_and_the_report_are_those_of_one_process(cluster, corpus, plai
 
 def test_what_is_in_the_index_is_not_embedded_again(cluster, corpus, plain):
     folder, before = plain
-    report = ingest(folder, corpus, EngineChoice("ray", cluster.address))
+    report = ingest(folder, corpus, **on(cluster))
 
     assert (report.added, report.updated, report.deleted, report.unchanged) == (0, 0, 0, before.added)
 
 
 def test_a_bucket_and_a_site_are_read_like_by_one_process(cluster, tmp_path, monkeypatch):
-    by_ray = EngineChoice("ray", cluster.address)
     with s3_bucket() as bucket, website() as site:
         for name, value in (bucket.environment | {"WEB_ALLOW_PRIVATE": "true"}).items():
             monkeypatch.setenv(name, value)
@@ -108,9 +109,9 @@ def test_a_bucket_and_a_site_are_read_like_by_one_process(cluster, tmp_path, mon
         site.html("/", "<title>Home</title><p>A winch costs 9.")
         addresses = [bucket.address, site.url]
         plain = services(tmp_path / "plain").index.ingest(addresses)
-        first = services(tmp_path / "ray").index.ingest(addresses, engine=by_ray)
+        first = services(tmp_path / "ray").index.ingest(addresses, **on(cluster))
         bucket.delete("paper.pdf")
-        again = services(tmp_path / "ray").index.ingest(addresses, engine=by_ray)
+        again = services(tmp_path / "ray").index.ingest(addresses, **on(cluster))
 
     assert first.problems == []
     assert replace(first, seconds=0) == replace(plain, seconds=0)
@@ -139,7 +140,7 @@ def test_killed_workers_and_a_node_that_leaves_change_nothing(cluster, corpus, p
             harm(cluster)
 
     try:
-        report = ingest(tmp_path, corpus, EngineChoice("ray", cluster.address), progress=progress)
+        report = ingest(tmp_path, corpus, **on(cluster), progress=progress)
     finally:
         if len(cluster.list_all_nodes()) == 1:
             add_node(cluster)

@@ -5,24 +5,24 @@ import sys
 import pytest
 
 from app.settings import load_settings
-from app.wiring.index import EngineChoice, engine_of
+from app.wiring.index import engine_of
 from chains.errors import ConfigurationError
 from tests.fakes import WordEmbeddings
 
-RAY = EngineChoice("ray", "127.0.0.1:9")
+RAY = ("ray", "127.0.0.1:9")
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setitem(sys.modules, "ray.data", None)
     with pytest.raises(ConfigurationError, match=r"waypoint-copilot\[ray\]"):
-        engine_of(load_settings(_env_file=None), RAY, WordEmbeddings())
+        engine_of(load_settings(_env_file=None), *RAY, WordEmbeddings())
 
 
 def test_a_service_that_embeds_is_not_called_from_a_cluster():
     asked = {"embedding_provider": "openai-compatible", "embedding_base_url": "http://127.0.0.1:9/v1"}
     with pytest.raises(ConfigurationError, match="--engine ray embeds in the cluster"):
-        engine_of(load_settings(_env_file=None, **asked), RAY, WordEmbeddings())
+        engine_of(load_settings(_env_file=None, **asked), *RAY, WordEmbeddings())
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere", "127.0.0.1:port"])
