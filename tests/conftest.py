@@ -20,12 +20,12 @@ from app.adapters.embeddings import onnx
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.cli import main
 from app.http.server import create_app
-from app.observability.logs import reset_logs
 from app.settings import fields
 from app.wiring import Service
 from tests import postgres
 from tests.clocks import StoppedClock
 from tests.fakes import groq_server
+from tests.logging_reset import reset_logs
 from tests.releasing import keep_what_is_loaded, release_services
 from tests.served import served
 from tests.waiting import PATIENCE_S

@@ -40,15 +40,6 @@ def configure_logs(level: str, form: Format = "auto") -> None:
     _configure_libraries(number, render)
 
 
-def reset_logs() -> None:
-    """Undo `configure_logs`."""
-    structlog.reset_defaults()
-    _remove_handler()
-    logging.root.setLevel(logging.WARNING)
-    for name in QUIETER:
-        logging.getLogger(name).setLevel(logging.NOTSET)
-
-
 _COMMON: list[Processor] = [structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True)]
 
 
@@ -67,8 +58,8 @@ def first_line(record: logging.LogRecord) -> bool:
     return True
 
 
-class _LibraryHandler(logging.StreamHandler[Any]):
-    """Writes what libraries log to the current `sys.stderr`; `reset_logs` finds it by its class."""
+class LibraryHandler(logging.StreamHandler[Any]):
+    """Writes what libraries log to the current `sys.stderr`."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
@@ -76,7 +67,7 @@ class _LibraryHandler(logging.StreamHandler[Any]):
 
 
 def _configure_libraries(level: int, render: list[Processor]) -> None:
-    handler = _LibraryHandler()
+    handler = LibraryHandler()
     handler.addFilter(first_line)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -84,18 +75,13 @@ def _configure_libraries(level: int, render: list[Processor]) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
         )
     )
-    _remove_handler()
+    for before in [one for one in logging.root.handlers if isinstance(one, LibraryHandler)]:
+        logging.root.removeHandler(before)
     logging.root.addHandler(handler)
     logging.root.setLevel(max(level, logging.INFO))
     handler.setLevel(logging.INFO)
     for name, least in QUIETER.items():
         logging.getLogger(name).setLevel(max(level, logging.getLevelNamesMapping()[least]))
-
-
-def _remove_handler() -> None:
-    for handler in list(logging.root.handlers):
-        if isinstance(handler, _LibraryHandler):
-            logging.root.removeHandler(handler)
 
 
 # Control characters but tab and line feed, lone surrogates, and the marks that change the direction of text.

@@ -14,7 +14,7 @@ import pytest
 import examples
 import prompts
 from app.http.server import create_app
-from app.observability.logs import configure_logs, reset_logs
+from app.observability.logs import configure_logs
 from app.wiring.llm import first_model
 from chains.citations.verification import is_decline
 from examples import (
@@ -34,6 +34,7 @@ from examples import (
     tutorial_documents,
 )
 from tests.fakes import Reply, groq_server
+from tests.logging_reset import reset_logs
 from tests.served import ANSWER, QUESTION, guide_services, served, small_services
 
 ROOT = Path(examples.__path__[0]).parent

@@ -14,12 +14,13 @@ from pytest_httpserver import HTTPServer
 
 from app.cli.ask import Conversation, talk
 from app.http.server import create_app
-from app.observability.logs import configure_logs, reset_logs
+from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
 from tests.event_stores import Place
 from tests.fakes import MODEL, FakeGroq, WordEmbeddings, fake_groq
 from tests.langsmith_stub import Backend, backend
+from tests.logging_reset import reset_logs
 from tests.served import GUIDE, served
 
 pytestmark = pytest.mark.service

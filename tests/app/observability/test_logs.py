@@ -8,9 +8,10 @@ import structlog
 from structlog.testing import capture_logs
 
 from app.observability.call_log import CallLog
-from app.observability.logs import configure_logs, reset_logs
+from app.observability.logs import configure_logs
 from chains.around import Call
 from chains.errors import LLMTimeoutError
+from tests.logging_reset import reset_logs
 
 
 @pytest.fixture(autouse=True)

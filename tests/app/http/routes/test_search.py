@@ -13,10 +13,10 @@ from openai import OpenAI
 
 from app.cli.doctor import findings
 from app.http.server import create_app
-from app.observability.logs import reset_logs
 from tests.access import POSTED, QUESTION, bearer, key_entry, serving, settings_over, sources_shown
 from tests.clocks import StoppedClock
 from tests.fakes import MODEL, FakeGroq, Reply
+from tests.logging_reset import reset_logs
 from tests.served import QUESTION as RATE
 from tests.served import served, small_services
 

@@ -15,11 +15,12 @@ from mcp import ClientSession, McpError, StdioServerParameters, stdio_client, ty
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl
 
-from app.observability.logs import configure_logs, reset_logs
+from app.observability.logs import configure_logs
 from app.wings.mcp.routes import MISSING
 from benchmarks.processes import ROOT
 from tests.access import QUESTION, bearer, key_entry, serving, settings_over, sources_shown, write_corpus
 from tests.fakes import FakeGroq, Reply, groq_server
+from tests.logging_reset import reset_logs
 from tests.served import answering
 
 PUBLIC, INTERNAL = "01_regulatory_rate", "04_internal_synthetic_rate"
