@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from benchmarks.documents import docx, heading, paragraph, pdf, table
 
 Files = dict[str, Callable[[], bytes]]
+OUTSIDE = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
 
 
 def pages() -> Files:
@@ -43,34 +44,33 @@ def word_documents() -> Files:
     words = paragraph("words")
     whole = docx(words)
     core = '<x xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>&{};</dc:title></x>'
-    outside = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
     return {
         "word_empty.docx": lambda: b"",
         "word_no_zip.docx": lambda: b"words",
         "word_cut_off.docx": lambda: whole[: len(whole) // 2],
         "word_no_parts.docx": lambda: zipped({}),
-        "word_bomb_of_paragraphs.docx": lambda: _changed(
+        "word_bomb_of_paragraphs.docx": lambda: changed(
             whole, "word/document.xml", lambda old: _repeated(old, paragraph("x"), 1_500_000)
         ),
-        "word_bomb_of_runs.docx": lambda: _changed(
+        "word_bomb_of_runs.docx": lambda: changed(
             whole, "word/document.xml", lambda old: _repeated(old, paragraph("x " * 100), 60_000)
         ),
-        "word_bomb_of_blanks.docx": lambda: _changed(whole, "word/document.xml", lambda old: old + " " * 100_000_000),
+        "word_bomb_of_blanks.docx": lambda: changed(whole, "word/document.xml", lambda old: old + " " * 100_000_000),
         "word_bomb_beside.docx": lambda: zipped({"word/media/x.bin": b"\0" * 100_000_000}),
         "word_deep_tables.docx": lambda: docx("<w:tbl><w:tr><w:tc>" * 5_000 + words + "</w:tc></w:tr></w:tbl>" * 5_000),
         "word_wide_table.docx": lambda: docx(table(["a"] * 2_000, *[["b"] * 2_000] * 20)),
-        "word_entity_bomb.docx": lambda: _changed(
+        "word_entity_bomb.docx": lambda: changed(
             whole, "word/document.xml", lambda old: entity_bomb(b"w:document").decode() + old.replace("words", "&e9;")
         ),
-        "word_entity_file.docx": lambda: _changed(
+        "word_entity_file.docx": lambda: changed(
             whole,
             "word/document.xml",
-            lambda old: outside.replace("DOCTYPE x", "DOCTYPE w:document") + old.replace("words", "words &f;"),
+            lambda old: OUTSIDE.replace("DOCTYPE x", "DOCTYPE w:document") + old.replace("words", "words &f;"),
         ),
-        "word_entity_file_in_title.docx": lambda: _changed(
-            whole, "docProps/core.xml", lambda _: outside + core.format("f")
+        "word_entity_file_in_title.docx": lambda: changed(
+            whole, "docProps/core.xml", lambda _: OUTSIDE + core.format("f")
         ),
-        "word_entity_bomb_in_title.docx": lambda: _changed(
+        "word_entity_bomb_in_title.docx": lambda: changed(
             whole, "docProps/core.xml", lambda _: entity_bomb(b"x").decode() + core.format("e9")
         ),
         "word_not_well_formed.docx": lambda: docx("<w:p><w:r>"),
@@ -90,10 +90,11 @@ def zipped(parts: Mapping[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-def _changed(document: bytes, part: str, change: Callable[[str], str]) -> bytes:
+def changed(document: bytes, part: str, change: Callable[[str], str]) -> bytes:
+    """Return an archive with other words in a part of it, which may be new."""
     with zipfile.ZipFile(io.BytesIO(document)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    return zipped(parts | {part: change(parts[part].decode()).encode()})
+    return zipped(parts | {part: change(parts.get(part, b"").decode()).encode()})
 
 
 def _repeated(document: str, element: str, times: int) -> str:

@@ -1,13 +1,7 @@
 """Hostile presentations, workbooks, e-mails, books and JSON lines; a function of no arguments makes each."""
 
-import io
-import zipfile
-from collections.abc import Callable, Mapping
-
-from tests.hostile_formats import Files, entity_bomb, zipped
+from tests.hostile_formats import OUTSIDE, Files, changed, entity_bomb, zipped
 from tests.office_documents import eml, epub, pptx, xlsx
-
-OUTSIDE = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
 
 
 def office_documents() -> Files:
@@ -19,16 +13,16 @@ def _slides() -> Files:
     return {
         "slides_empty.pptx": lambda: b"",
         "slides_no_parts.pptx": lambda: zipped({}),
-        "slides_bomb_of_blanks.pptx": lambda: _changed(_show(), {slide: lambda old: old + " " * 100_000_000}),
-        "slides_bomb_of_media.pptx": lambda: _changed(_show(), {"ppt/media/x.png": lambda _: "x" * 400_000_000}),
-        "slides_entity_bomb.pptx": lambda: _changed(
-            _show(), {slide: lambda old: entity_bomb(b"p:sld").decode() + _body(old).replace("words", "&e9;")}
+        "slides_bomb_of_blanks.pptx": lambda: changed(_show(), slide, lambda old: old + " " * 100_000_000),
+        "slides_bomb_of_media.pptx": lambda: changed(_show(), "ppt/media/x.png", lambda _: "x" * 400_000_000),
+        "slides_entity_bomb.pptx": lambda: changed(
+            _show(), slide, lambda old: entity_bomb(b"p:sld").decode() + _body(old).replace("words", "&e9;")
         ),
-        "slides_entity_file.pptx": lambda: _changed(
-            _show(), {slide: lambda old: OUTSIDE.replace("x [", "p:sld [") + _body(old).replace("words", "words &f;")}
+        "slides_entity_file.pptx": lambda: changed(
+            _show(), slide, lambda old: OUTSIDE.replace("x [", "p:sld [") + _body(old).replace("words", "words &f;")
         ),
-        "slides_deep_groups.pptx": lambda: _changed(
-            _show(), {slide: lambda old: old.replace("</p:spTree>", _nested("p:grpSp", 20_000) + "</p:spTree>")}
+        "slides_deep_groups.pptx": lambda: changed(
+            _show(), slide, lambda old: old.replace("</p:spTree>", _nested("p:grpSp", 20_000) + "</p:spTree>")
         ),
     }
 
@@ -36,23 +30,25 @@ def _slides() -> Files:
 def _workbooks() -> Files:
     sheet = "xl/worksheets/sheet1.xml"
     return {
-        "sheet_bomb_of_blanks.xlsx": lambda: _changed(_book(), {sheet: lambda old: old + " " * 100_000_000}),
-        "sheet_far_cell.xlsx": lambda: _changed(
-            _book(), {sheet: lambda old: old.replace('r="1"', 'r="1048576"').replace('r="A1"', 'r="XFD1048576"')}
+        "sheet_bomb_of_blanks.xlsx": lambda: changed(_book(), sheet, lambda old: old + " " * 100_000_000),
+        "sheet_far_cell.xlsx": lambda: changed(
+            _book(), sheet, lambda old: old.replace('r="1"', 'r="1048576"').replace('r="A1"', 'r="XFD1048576"')
         ),
-        "sheet_false_size.xlsx": lambda: _changed(
-            _book(), {sheet: lambda old: old.replace('ref="A1"', 'ref="A1:XFD1048576"')}
+        "sheet_false_size.xlsx": lambda: changed(
+            _book(), sheet, lambda old: old.replace('ref="A1"', 'ref="A1:XFD1048576"')
         ),
-        "sheet_far_rows.xlsx": lambda: _changed(
+        "sheet_far_rows.xlsx": lambda: changed(
             _book(),
-            {sheet: lambda old: old.replace("</sheetData>", '<row r="2000000000"><c><v>1</v></c></row></sheetData>')},
+            sheet,
+            lambda old: old.replace("</sheetData>", '<row r="2000000000"><c><v>1</v></c></row></sheetData>'),
         ),
-        "sheet_entity_bomb.xlsx": lambda: _changed(
-            _book(), {sheet: lambda old: entity_bomb(b"worksheet").decode() + _body(old).replace("<v>", "<v>&e9;")}
+        "sheet_entity_bomb.xlsx": lambda: changed(
+            _book(), sheet, lambda old: entity_bomb(b"worksheet").decode() + _body(old).replace("<v>", "<v>&e9;")
         ),
-        "sheet_strings_bomb.xlsx": lambda: _changed(
+        "sheet_strings_bomb.xlsx": lambda: changed(
             _book(),
-            {"xl/sharedStrings.xml": lambda old: old.replace("</sst>", "<si><t>x</t></si>" * 1_500_000 + "</sst>")},
+            "xl/sharedStrings.xml",
+            lambda old: old.replace("</sst>", "<si><t>x</t></si>" * 1_500_000 + "</sst>"),
         ),
         "sheet_formula.xlsx": lambda: xlsx({"Words": [["words", '=HYPERLINK("file:///etc/passwd")']]}),
         "sheet_many.xlsx": lambda: xlsx({f"Sheet {number}": [["words"]] for number in range(500)}),
@@ -92,18 +88,18 @@ def _books() -> Files:
     return {
         "book_empty.epub": lambda: b"",
         "book_no_parts.epub": lambda: zipped({"mimetype": b"application/epub+zip"}),
-        "book_bomb_of_blanks.epub": lambda: _changed(_epub(), {chapter: lambda old: old + " " * 100_000_000}),
-        "book_path_out.epub": lambda: _changed(
-            _epub(), {package: lambda old: old.replace("text/c%200.xhtml", "../../../../etc/passwd")}
+        "book_bomb_of_blanks.epub": lambda: changed(_epub(), chapter, lambda old: old + " " * 100_000_000),
+        "book_path_out.epub": lambda: changed(
+            _epub(), package, lambda old: old.replace("text/c%200.xhtml", "../../../../etc/passwd")
         ),
-        "book_same_chapter_often.epub": lambda: _changed(
-            _epub(), {package: lambda old: old.replace('<itemref idref="c0"/>', '<itemref idref="c0"/>' * 200_000)}
+        "book_same_chapter_often.epub": lambda: changed(
+            _epub(), package, lambda old: old.replace('<itemref idref="c0"/>', '<itemref idref="c0"/>' * 200_000)
         ),
-        "book_entity_bomb.epub": lambda: _changed(
-            _epub(), {package: lambda old: entity_bomb(b"package").decode() + old.replace("Guide", "&e9;")}
+        "book_entity_bomb.epub": lambda: changed(
+            _epub(), package, lambda old: entity_bomb(b"package").decode() + old.replace("Guide", "&e9;")
         ),
-        "book_entity_file.epub": lambda: _changed(
-            _epub(), {package: lambda old: OUTSIDE.replace("x [", "package [") + old.replace("Guide", "&f;")}
+        "book_entity_file.epub": lambda: changed(
+            _epub(), package, lambda old: OUTSIDE.replace("x [", "package [") + old.replace("Guide", "&f;")
         ),
     }
 
@@ -127,9 +123,3 @@ def _body(document: str) -> str:
 
 def _nested(tag: str, depth: int) -> str:
     return f"<{tag}>" * depth + f"</{tag}>" * depth
-
-
-def _changed(document: bytes, changes: Mapping[str, Callable[[str], str]]) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(document)) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    return zipped(parts | {name: change(parts.get(name, b"").decode()).encode() for name, change in changes.items()})

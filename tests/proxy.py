@@ -62,11 +62,6 @@ class Proxy:
         self._holding = self.accepted
         self._flowing.clear()
 
-    def drop_clients(self) -> None:
-        """Break the connections on the clients' side only; what is held of them may still arrive."""
-        for writer in self._clients:
-            writer.transport.abort()
-
     def flow(self) -> None:
         """Let what was held go on its way."""
         self._flowing.set()

@@ -26,21 +26,9 @@ def test_the_context_is_what_the_contract_says(case):
     assert format_context([passage(chunk) for chunk in chunks], style="numbered")["text"] == case["expected"]
 
 
-def test_a_chunk_without_words_is_not_shown():
-    assert format_context([passage({})], style="numbered")["passages"] == []
-
-
 def test_twelve_long_chunks_fill_the_budget_and_never_pass_it():
     chunks = [passage({"title": "T", "page": 1, "text": "word " * 340}) for _ in range(12)]
     context = format_context(chunks, max_tokens=3500, style="numbered")
 
     assert len(context["passages"]) == 9
     assert 13_000 < len(context["text"]) <= 14_000
-
-
-def test_a_line_stands_between_two_sources_of_the_numbered_style_alone():
-    chunks = [passage({"title": "T", "page": page, "text": f"Words {page}."}) for page in (1, 2)]
-    entries = [f"[{page}] Source: T - Page {page}\nWords {page}." for page in (1, 2)]
-
-    assert format_context(chunks, style="numbered")["text"] == "\n\n---\n\n".join(entries)
-    assert "---" not in format_context(chunks)["text"]

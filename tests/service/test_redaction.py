@@ -25,7 +25,6 @@ from tests.served import GUIDE, served
 
 pytestmark = pytest.mark.service
 
-REDIS = "redis://127.0.0.1:6379/11"
 Way = Callable[[httpx.Client, Service, str], None]
 
 
