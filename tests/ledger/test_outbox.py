@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.ledger import open_database
 from app.ledger.work import WaitingMessages
 from tests.event_stores import message
 
@@ -37,3 +38,12 @@ def test_only_what_was_sent_is_removed(store):
 
     assert store.remove(sent) == 1
     assert ids(store) == ["m2", "m3"]
+
+
+def test_one_process_delivers_until_it_is_done(store, file, address):
+    other = WaitingMessages(open_database(file, address, collection="kb"), capacity=3)
+
+    with store.delivering() as ours, other.delivering() as theirs:
+        assert (ours, theirs) == (True, False)
+    with other.delivering() as theirs:
+        assert theirs
