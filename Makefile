@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PARITY := .venv-parity
+TORCH := torch==2.13.0
 PYTEST := MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 # uv installs the same lock several times faster than pip, which does it where uv cannot.
@@ -103,8 +104,8 @@ lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
 	$(BIN)/$(LOCK) --group build --constraint requirements.lock --output-file requirements-build.lock
 	$(BIN)/$(LOCK) pyproject.toml --extra all --group dev --constraint requirements-build.lock --constraint requirements.lock --constraint requirements-postgres.lock \
 		--output-file requirements-dev.lock
-	echo 'huggingface-hub>=0.33' | $(BIN)/$(LOCK) pyproject.toml --extra all --extra huggingface --constraint requirements.lock --override - \
-		--output-file requirements-huggingface.lock
+	printf '%s\n' 'huggingface-hub>=0.33' $(TORCH) | $(BIN)/$(LOCK) pyproject.toml --extra all --extra huggingface --constraint requirements.lock \
+		--override - --no-emit-package torch --output-file requirements-huggingface.lock
 
 clean: ## Remove the environments, the index and what tools left behind
 	rm -rf $(VENV) $(PARITY) storage site .cache dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -132,6 +133,7 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 $(PARITY)/.done: requirements-huggingface.lock pyproject.toml
 	@$(PYTHON) -m venv $(PARITY)
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --require-hashes -r requirements-huggingface.lock
+	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps $(TORCH)
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
