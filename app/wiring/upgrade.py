@@ -75,7 +75,7 @@ def bring_index_over(settings: Settings, index: PassageIndex) -> str | None:
     Raise ConfigurationError if it is of an older form still, or was made with another embedding model; VectorStoreError
     if it cannot be read, or not all of it has arrived; the ledger is empty then.
     """
-    if index.version() is not None:
+    if index.version() is not None or _earlier(settings, index) is None:  # A first ingestion may hold the lock.
         return None
     with index.locked():
         earlier = None if index.version() is not None else _earlier(settings, index)

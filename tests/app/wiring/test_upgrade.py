@@ -221,3 +221,10 @@ def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, database_u
     )
     code, _, err = waypoint("copy", "--to", "memory")
     assert (code, "name another store" in err) == (2, True)
+
+
+def test_a_question_during_the_first_ingestion_finds_nothing_and_does_not_fail(tmp_path):
+    services = open_service(load_settings(_env_file=None, chroma_path=tmp_path / "chroma", llm_provider="offline"))
+
+    with services.index.stored.locked():
+        assert services.chain.invoke({"question": "What is the GST rate?"})["outcome"] == "no_results"
