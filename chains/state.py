@@ -297,6 +297,7 @@ class CitationResult(TypedDict):
     `unsupported` are the ranges of the answer's sentences that no passage supports; `draft` is what the model wrote
     where no passage supports any of it; `unanswered` are the places of the parts that the answer leaves open.
     `disagreement` are two figures of two documents for what the answer says, `older` is what another version says.
+    `match` is how sure a reading without the model is of what the answer cites, 0 where it is of nothing in it.
     """
 
     citations: list[Citation]
@@ -307,6 +308,7 @@ class CitationResult(TypedDict):
     unanswered: list[int]
     disagreement: NotRequired[tuple[str, str] | None]
     older: NotRequired[str | None]
+    match: NotRequired[float | None]
     replacement: str | None
     unsupported: list[tuple[int, int]]
     draft: str

@@ -21,7 +21,7 @@ from app.ports import Moderation
 from app.settings import Settings
 from app.wiring.caches import Certification
 from app.wiring.index import Index, scanner_of
-from app.wiring.llm import chat_model, condensing_model, quoted_overview
+from app.wiring.llm import chat_model, condensing_model, second_reader
 from app.wiring.models import current_retriever, remote_retriever, word_similarity
 from app.wiring.scope import scope_gate
 from chains import confidence
@@ -315,8 +315,7 @@ class Answerer:
                     withheld=text("withheld"),
                     decline=text("decline"),
                     translations=translations,
-                    overview=quoted_overview(settings),
-                    quoted=text("quoted"),
+                    reader=None if markers_suffice else second_reader(settings, index.embeddings),
                 ),
                 confidence=confidence_strategy(settings, held),
                 reformulation=self.reformulation,

@@ -3,12 +3,13 @@
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
 from app import hooks
@@ -20,6 +21,7 @@ from chains.generation.rate_limiter import RateLimiter
 from chains.generation.resilient import Provider, ResilientChatModel
 from chains.ports import TokenCounter
 from chains.resilience import CircuitBreaker, RetryPolicy
+from chains.state import Generated
 
 OFFLINE = "offline"
 # How long a question waits for LLM_RPM and LLM_TPM.
@@ -51,11 +53,11 @@ def offline_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
     return model
 
 
-def quoted_overview(settings: Settings) -> Callable[[str, str], str] | None:
-    """Return what quotes the documents where no source supports a model's overview; None where nothing may."""
+def second_reader(settings: Settings, embeddings: Embeddings) -> Callable[[Generated], AIMessage | None] | None:
+    """Return what quotes the passages where the model has no answer that they support; None where nothing may."""
     if settings.provider == OFFLINE or not settings.llm.fallback:
         return None
-    return next(hooks.wings("offline:quoted_overview"), None)
+    return partial(hooks.wing("offline:quoted_instead"), offline_model(settings, embeddings))
 
 
 def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> Runnable[Any, BaseMessage] | None:

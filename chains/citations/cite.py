@@ -48,7 +48,7 @@ from chains.citations.verification import (
     verify,
 )
 from chains.documents.source_urls import source_urls
-from chains.metadata import DEGRADED, UNSURE, WITHHELD
+from chains.metadata import DEGRADED, MATCH, UNSURE, WITHHELD
 from chains.ports import WordSimilarity
 from chains.side_steps import side_step
 from chains.state import (
@@ -88,9 +88,8 @@ class CiteSources:
         withheld: the text that replaces an answer which the safety check withholds.
         decline: the sentence of the deployment's own prompt for what the documents lack.
         translations: of these texts and of a decline, for a question with a `language`; by default the packaged ones.
-        overview: quotes the documents for a question about them as wholes, from the question and the context's text,
-            where no source supports what the model wrote; empty where it is no such question. By default nothing does.
-        quoted: the line above such quotations.
+        reader: quotes the passages where the model declines, or no source supports what it wrote; None where it is not
+            sure of them. By default nothing does.
     """
 
     style: CitationStyle = "title"
@@ -103,8 +102,7 @@ class CiteSources:
     withheld: str | None = None
     decline: str = ""
     translations: Translations = field(default_factory=prompts.translations)
-    overview: Callable[[str, str], str] | None = None
-    quoted: str | None = None
+    reader: Callable[[Generated], AIMessage | None] | None = None
 
     def markers(self, shown: Sequence[Passage]) -> NumberedMarkers:
         """Return what writes the markers of an answer in this style, whole and final."""
@@ -144,14 +142,9 @@ class CiteSources:
         if state["message"].response_metadata.get(DEGRADED) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
-        if (
-            outcome == "ungrounded"
-            and self.overview
-            and (quotes := self.overview(asked.text, state["context"]["text"]))
-        ):
-            line = translated(self.quoted or prompts.load("quoted"), state.get("language"), self.translations)
-            in_place = Generated(**{**state, "message": AIMessage(f"{line}\n\n{quotes}")})
-            return replace(self, overview=None)(in_place)
+        if outcome in {"declined", "ungrounded"} and self.reader and (quotes := self.reader(state)):
+            draft = answer if outcome == "ungrounded" else ""
+            return {**replace(self, reader=None)(Generated(**{**state, "message": quotes})), "draft": draft}
         marked = cited_sources([citation for citation in found.citations if citation["number"] is not None])
         is_lacking = self.style == "numbered" and len(marked) < max(1, self.min_citations)
         if outcome == "answered" and is_lacking and found.unmarked:  # A number for each attributed sentence.
@@ -161,6 +154,7 @@ class CiteSources:
             answer, references, notes = self._read(written_out, sources)
             words = {sentence.words for sentence, _ in found.unmarked}
             found = self._cite(answer, references, shown, asked, notes=notes, attributed=words)
+        match = self._match(state, found) if outcome == "answered" and self.reader else None
         is_shown = outcome in {"answered", "degraded", "unsure"}
         citations = found.citations if is_shown else []
         text = replacement or answer
@@ -188,7 +182,23 @@ class CiteSources:
             draft=answer if outcome == "ungrounded" else "",
             disagreement=disagreement,
             older=older[1] if older else None,
+            match=match,
         )
+
+    def _match(self, state: Generated, found: CheckedText) -> float | None:
+        """Return how sure the reader is of the quotations that say what an answer without markers says; 0 if none do.
+
+        A model that marks its sources has read them; one that does not may have taken the row beside the right one.
+        """
+        if not self.reader or not found.unmarked or not all(one["attributed"] for one in found.citations):
+            return None
+        if (quotes := self.reader(state)) is None:
+            return 0.0
+        text, references, _ = self._read(quotes.text.partition("\n\n")[2], state["context"]["passages"])
+        above = (f"{one.title} > {one.section or ''}" for one in references)
+        quoted = Passage(content="\n\n".join([text, *above]), metadata={}, score=None)
+        said = verify([found.unmarked[0][0].words], [quoted], self.similarity, _asked(state))
+        return quotes.response_metadata.get(MATCH, 0.0) if said.supported else 0.0
 
     def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:
         """Return the answer that the model's `raw` words become, its references, and the ranges of their notes.

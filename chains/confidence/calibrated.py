@@ -22,6 +22,7 @@ from chains.text.tokens import tokens
 
 NAMED = 2  # How many features a reason names.
 NOTABLE = 0.1  # By less of the log odds a feature is not worth a reason.
+UNCONFIRMED = "Doubtful; check the sources. The model named none, and the documents alone do not lead to this"
 PARTLY = "No document says a part of it"
 OPENINGS = {
     "high": "Probably right",
@@ -117,6 +118,8 @@ class CalibratedConfidence:
         if state["outcome"] == "unsure" and state["citations"]:
             score = min(probability, (self.thresholds.medium - _NEARLY) * (1 - _ROOM * (1 - probability)))
             return {**self.thresholds.confidence(score, REASONS["unsure"], found), "level": "low"}
+        if state.get("match") == 0 and state["outcome"] == "answered":
+            return self.thresholds.confidence(min(probability, self.thresholds.medium - _NEARLY), UNCONFIRMED, found)
         if doubted := self.thresholds.doubted(state, probability, found):
             return doubted
         share = supported_share(state)
@@ -155,7 +158,7 @@ def features(state: Cited) -> dict[str, float]:
     A model that selects statements tells itself how well they match, and has weighed the rest: similarities, terms and
     length say nothing more of a quotation. Not every retriever gives similarities.
     """
-    if (probability := state["message"].response_metadata.get(MATCH)) is not None:
+    if (probability := state["message"].response_metadata.get(MATCH, state.get("match") or None)) is not None:
         bounded = min(1 - _NEARLY, max(_NEARLY, probability))
         return {"match": math.log(bounded / (1 - bounded))}
     passages, matched = state["documents"], [one for one in state["citations"] if one["matched"]]

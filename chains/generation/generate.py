@@ -153,19 +153,9 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         values = {"context": shown, "history": turns, "question": content}
         filled = {name: values[ours] for name, ours in self._variables.items()}
         *before, asked = self.prompt.format_messages(**filled)  # Without a run: the model's has all of it.
-        facts: dict[str, Any] = {
-            SCORES: [passage["score"] for passage in context["passages"]],
-            ASKED: question,
-            SEARCHED: state.get("search_query"),
-        }
-        if parts:  # Where the passages of each stand in the context, best first, and their scores for it.
-            hits = [passages_of(number, context["passages"]) for number in range(len(parts))]
-            facts[PARTS] = [
-                {**part, "places": [place for place, _ in some], "scores": [one["score"] for _, one in some]}
-                for part, some in zip(parts, hits, strict=True)
-            ]
+        if parts:
             asked = asked.model_copy(update={"content": asked.text.removesuffix(f"\n\n{self._reminder}")})
-        asked = asked.model_copy(update={"additional_kwargs": facts})
+        asked = asked.model_copy(update={"additional_kwargs": facts_of(state)})
         if self._make_block:
             asked = attach(asked, context["text"], self._make_block)
         return ChatPromptValue(messages=[*before, asked])
@@ -244,6 +234,23 @@ def _checked(
         msg = f"{name} has variables that nothing fills: {', '.join(unfilled)}; it may use {known}, or map `variables`"
         raise ConfigurationError(msg)
     return prompt
+
+
+def facts_of(state: Contextualised) -> dict[str, Any]:
+    """Return what a model that selects statements is told beside the question: what was searched for, and scores."""
+    passages, parts = _context(state)["passages"], state.get("parts", [])
+    facts: dict[str, Any] = {
+        SCORES: [passage["score"] for passage in passages],
+        ASKED: readable(state).strip(),
+        SEARCHED: state.get("search_query"),
+    }
+    if parts:  # Where the passages of each stand in the context, best first, and their scores for it.
+        hits = [passages_of(number, passages) for number in range(len(parts))]
+        facts[PARTS] = [
+            {**part, "places": [place for place, _ in some], "scores": [one["score"] for _, one in some]}
+            for part, some in zip(parts, hits, strict=True)
+        ]
+    return facts
 
 
 def _numbered(text: str, parts: Sequence[AskedPart]) -> str:

@@ -6,7 +6,6 @@ weighs what was measured by the fitted weights of ranker.json, `answer` quotes t
 model around them.
 """
 
-from app.wings.offline.model import MODEL_NAME, OfflineChatModel
-from app.wings.offline.overview import quoted_overview
+from app.wings.offline.model import MODEL_NAME, OfflineChatModel, quoted_instead
 
-__all__ = ["MODEL_NAME", "OfflineChatModel", "quoted_overview"]
+__all__ = ["MODEL_NAME", "OfflineChatModel", "quoted_instead"]

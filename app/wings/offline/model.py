@@ -14,18 +14,21 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
+import prompts
 from app.wings.offline.answer import OfflineAnswer, answer, decline, together
 from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.overview import overview
 from app.wings.offline.passages import Entry, context_of, entries
 from app.wings.offline.question import corrected, read
 from app.wings.offline.ranker import packaged_ranker
+from chains.generation.generate import facts_of
 from chains.history import turns_of
 from chains.metadata import ASKED, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
 from chains.reformulation.splitting import asking_part
 from chains.retrieval.fusion import cosines
+from chains.state import Generated
 
 MODEL_NAME = "offline-extractive"
 MOST_REMEMBERED = 8192
@@ -78,7 +81,7 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        reply = self._reply(messages, stop)
+        reply = self.reply(messages, stop)
         message = AIMessage(
             content=reply.text, response_metadata=_metadata(reply), usage_metadata=_usage(messages, reply.text)
         )
@@ -91,12 +94,13 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(messages, self._reply(messages, stop)):
+        for chunk in _chunks(messages, self.reply(messages, stop)):
             if run_manager:
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
 
-    def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> OfflineAnswer:
+    def reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> OfflineAnswer:
+        """Return the answer to the question of a prompt, from its context."""
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
         shown, parts = entries(context or ""), _fact(messages, PARTS)
         if parts:
@@ -155,6 +159,23 @@ class OfflineChatModel(BaseChatModel):
             known.update(vectors)
         asked = self.embeddings.embed_query(evidence.question.text)
         evidence.keep(rows, cosines(np.array([vectors[text] for text in texts]), asked).tolist())
+
+
+def quoted_instead(model: OfflineChatModel, state: Generated) -> AIMessage | None:
+    """Return what is quoted where a language model gave no answer that the passages support, below a line that says so.
+
+    None where it is not sure that the quotations answer the question.
+    """
+    context, folder, facts = state["context"]["text"], model.prompts_folder, facts_of(state)
+    if whole := overview(facts[ASKED], entries(context)):
+        return AIMessage(f"{prompts.load('quoted', folder)}\n\n{whole.text}")
+    asked = HumanMessage(facts[ASKED], additional_kwargs=facts)
+    reply = model.reply([SystemMessage(f"<context>\n{context}\n</context>"), asked])
+    if not reply.given:
+        return None
+    return AIMessage(
+        f"{prompts.load('unsure', folder)}\n\n{reply.text}", response_metadata={UNSURE: True, MATCH: reply.probability}
+    )
 
 
 def _asked(messages: Sequence[BaseMessage]) -> tuple[str, str]:

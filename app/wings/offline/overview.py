@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from app.wings.offline.answer import OfflineAnswer
-from app.wings.offline.passages import Entry, entries
+from app.wings.offline.passages import Entry
 from chains.documents.versions import editions_in, names_edition, two_versions, version_order
 from chains.text.letters import escape_brackets
 from chains.text.overviews import MOST_HELD, Overview, overview_of
@@ -18,12 +18,6 @@ SURE: Final = 0.75
 
 Documents = dict[str, list[Entry]]
 """The entries of a context by the titles of their documents."""
-
-
-def quoted_overview(question: str, context: str) -> str:
-    """Return the quotations from a context that answer a question about whole documents; empty where it is none."""
-    found = overview(question, entries(context))
-    return found.text if found else ""
 
 
 def overview(question: str, shown: Sequence[Entry]) -> OfflineAnswer | None:

@@ -1,4 +1,4 @@
-"""A model's overview of documents is checked by its sentences; where none stands, the documents are quoted."""
+"""Where a model has no answer that the documents support they are quoted; what it does not mark is read again."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,8 @@ DOCUMENTS = {
     "## Planes\n\nFlights below 500 km are not booked.\n",
     "travel_2025.md": "# Travel policy 2025\n\nThis policy replaces that of 2023.\n\n## Meals\n\n"
     "The daily meal allowance is 55 euro.\n\n## Planes\n\nFlights below 600 km are not booked.\n",
+    "members.md": "# Membership\n\n## Classes\n\n| Class | Visits a month |\n|---|---|\n| Silver | 1 to 5 |\n"
+    "| Gold | 6 to 12 |\n| Platinum | more than 12 |\n",
     "yard.md": "# Yard rules\n\n## Cranes\n\nCranes stop at 54 km/h of wind.\n",
 }
 SUMMARY = "Summarise the travel policy 2025"
@@ -82,11 +84,59 @@ def test_where_no_point_stands_the_documents_are_quoted(waypoint, desk, groq, qu
     assert "The daily meal allowance is 55 euro." in shown
 
 
-def test_another_question_stays_ungrounded_and_without_the_offline_answerer_an_overview_does(
-    waypoint, desk, groq, monkeypatch
-):
-    groq.replies[:] = [Reply("The daily meal allowance is 90 euro [Travel policy 2025 > Meals].")]
-    assert json.loads(waypoint("ask", "--json", "What is the meal allowance?")[1])["outcome"] == "ungrounded"
+def test_without_the_offline_answerer_an_overview_stays_ungrounded(waypoint, desk, groq, monkeypatch):
     monkeypatch.setenv("LLM_FALLBACK", "false")
     groq.replies[:] = [Reply("It makes every journey of our staff safe, green and comfortable.")]
     assert json.loads(waypoint("ask", "--json", SUMMARY)[1])["outcome"] == "ungrounded"
+
+
+UNSURE_LINE = "Closest in the documents; check it:"
+DECLINE = "I don't have specific information about that in the documents I can see."
+
+
+@pytest.mark.parametrize("written", [DECLINE, "The crane limit is set by the port authority each morning."])
+def test_what_the_documents_say_is_shown_where_the_model_has_no_answer(waypoint, desk, groq, written):
+    groq.replies[:] = [Reply(written)]
+    answer = json.loads(waypoint("ask", "At which wind do cranes stop?", "--json")[1])
+
+    assert answer["outcome"] == "unsure"
+    assert answer["answer"].startswith(f"{UNSURE_LINE}\n\nCranes stop at 54 km/h of wind.")
+    assert answer["citations"][0]["quote"] == "Cranes stop at 54 km/h of wind."
+    assert answer["confidence"]["level"] == "low"
+
+
+def test_a_figure_that_no_source_has_gives_way_to_the_one_that_stands_there(waypoint, desk, groq):
+    groq.replies[:] = [Reply("The daily meal allowance is 90 euro [Travel policy 2025 > Meals].")]
+    answer = json.loads(waypoint("ask", "--json", "What is the meal allowance?")[1])
+
+    assert (answer["outcome"], "90 euro" in answer["answer"]) == ("unsure", False)
+    assert "The daily meal allowance is 55 euro." in answer["answer"]
+
+
+def test_a_decline_stands_where_the_documents_are_not_sure_either(waypoint, desk, groq):
+    groq.replies[:] = [Reply(DECLINE)]
+    answer = json.loads(waypoint("ask", "How old is the yard?", "--json")[1])
+
+    assert (answer["outcome"], answer["answer"]) == ("declined", DECLINE)
+
+
+@pytest.mark.parametrize(("written", "levels"), [("Gold", {"high", "medium"}), ("Platinum", {"low", "very_low"})])
+def test_an_answer_without_a_marker_is_as_sure_as_the_documents_read_alone(waypoint, desk, groq, written, levels):
+    groq.replies[:] = [Reply(f"A member with 8 visits a month is in the {written} class.")]
+    answer = json.loads(waypoint("ask", "--json", "Which class is a member with 8 visits a month in?")[1])
+
+    assert answer["outcome"] in {"answered", "unsure"}
+    assert answer["confidence"]["level"] in levels
+
+
+def test_an_unmarked_answer_that_nothing_confirms_is_doubtful(waypoint, desk, groq, monkeypatch):
+    groq.replies[:] = [Reply("Flights below 600 km are not booked.")]
+    asked = ("ask", "--json", "May I fly to a town that is 550 km away?")
+    doubted = json.loads(waypoint(*asked)[1])
+    monkeypatch.setenv("LLM_FALLBACK", "false")
+    groq.replies[:] = [Reply("Flights below 600 km are not booked.")]
+    rated = json.loads(waypoint(*asked)[1])
+
+    assert (doubted["outcome"], rated["outcome"]) == ("answered", "answered")
+    assert doubted["confidence"]["level"] in {"low", "very_low"}
+    assert doubted["confidence"]["score"] <= rated["confidence"]["score"]
