@@ -1,8 +1,9 @@
 """Read what a text states: figures, dates and names, each with the words that say of what and when they are true."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -181,13 +182,6 @@ class ClaimReader:
             elif statement.kind == "sentence":
                 yield from self._in_sentence(statement.words, claim)
 
-    def claims_of(self, passage: Passage) -> list[Claim]:
-        metadata = passage["metadata"]
-        title, place = str(metadata.get("title") or ""), str(metadata.get("jurisdiction") or "")
-        about = self.about(source_key(passage)[0], title, place)
-        path = [str(metadata["section"])] if metadata.get("section") else []
-        return list(self.claims(passage["content"], about, path, str(metadata.get("table_head") or "")))
-
     def _in_row(self, row: Statement, claim: Claim) -> Iterator[Claim]:
         cells, columns = row.cells, row.columns
         if not 1 < len(cells) <= len(columns) or _is_example([row.words, *claim.path]):
@@ -282,6 +276,29 @@ class ClaimReader:
         if word.kind == "number" or not word.text[0].isupper():
             return False
         return (word.text.isupper() and len(word.text) > 1) or (word.weight > 0 and word.key not in self.common)
+
+
+def claims_of(passage: Passage, common: Set[str]) -> tuple[Claim, ...]:
+    """Return the claims of a passage, which are read once as long as the same ones of its words are in `common`."""
+    metadata, text = passage["metadata"], passage["content"]
+    title, *about = (str(metadata.get(name) or "") for name in ("title", "jurisdiction", "section", "table_head"))
+    unsure = common & (small_and_capital(text)[1] | small_and_capital(title)[1])
+    return _claims_of(text, unsure, (source_key(passage)[0], title, *about))
+
+
+@lru_cache(maxsize=512)
+def _claims_of(text: str, unsure: frozenset[str], about: tuple[str, ...]) -> tuple[Claim, ...]:
+    document, title, place, section, head = about
+    reader = ClaimReader(small_and_capital(text)[0] | unsure)
+    return tuple(reader.claims(text, reader.about(document, title, place), [section] if section else [], head))
+
+
+@lru_cache(maxsize=512)
+def small_and_capital(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words that a text writes in small letters, and those that it only writes with a capital."""
+    words = tokens(text)
+    small = frozenset(word.key for word in words if word.text[0].islower())
+    return small, frozenset(word.key for word in words if word.text[0].isupper()) - small
 
 
 def keys(words: Iterable[Token], *, least: float = WEIGHTS["word"]) -> frozenset[str]:

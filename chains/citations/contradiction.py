@@ -5,11 +5,10 @@ Two claims contradict each other that have one subject, one measure and one cond
 
 import re
 from collections.abc import Collection, Sequence
-from functools import cache, partial
 from itertools import chain
 from typing import Final
 
-from chains.citations.claims import GENERIC, IN_NO_TITLE, OF_DOCUMENTS, Claim, ClaimReader
+from chains.citations.claims import GENERIC, IN_NO_TITLE, OF_DOCUMENTS, Claim, claims_of, small_and_capital
 from chains.citations.evidence import evidence_of
 from chains.citations.numbering import source_key
 from chains.documents.versions import is_in_force, series_of
@@ -159,28 +158,26 @@ def find_disagreements(
     Both documents are in force in the first pair; one of them no longer is in the second. The question
     counts as well: of two statements that both speak of all that it asks, one may say more than the other.
     """
-    reader = ClaimReader({word.key for one in shown for word in tokens(one["content"]) if word.text[0].islower()})
+    common = frozenset().union(*(small_and_capital(one["content"])[0] for one in shown))
     said = {word.key for word in tokens(answer)}
     words = tokens(_HOW.sub(" ", question))  # Without what is measured: "how long".
     asked = frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
-    claims = [cache(partial(reader.claims_of, passage)) for passage in shown]  # Each is read once, if at all.
     pairs: dict[bool, Disagreement] = {}
     for citation in (one for one in citations if one["matched"] and one["quote"]):
-        quoted = [place for place, one in enumerate(shown) if one["metadata"].get("doc_id") == citation["doc_id"]]
-        place = next((place for place in quoted if citation["quote"] in shown[place]["content"]), None)
-        if place is None:
+        quoted = (one for one in shown if one["metadata"].get("doc_id") == citation["doc_id"])
+        passage = next((one for one in quoted if citation["quote"] in one["content"]), None)
+        if passage is None:
             continue
-        passage = shown[place]
         start = passage["content"].find(citation["quote"])
         end = start + len(citation["quote"])
-        mine = [one for one in claims[place]() if start <= one.start < end and one.is_repeated_in(said)]
+        mine = [one for one in claims_of(passage, common) if start <= one.start < end and one.is_repeated_in(said)]
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
-        for rank, other in enumerate(shown) if subjects else ():
+        for other in shown if subjects else ():
             is_same = source_key(other)[0] == source_key(passage)[0]
             in_force = all(is_in_force(str(one["metadata"].get("title") or "")) for one in (passage, other))
             if is_same or in_force in pairs or subjects.isdisjoint(evidence_of(other).occurrences):
                 continue
-            for rival in claims[rank]():
+            for rival in claims_of(other, common):
                 if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
                     pairs[in_force] = _with_title(one, passage), _with_title(rival, other)
                     break

@@ -40,14 +40,13 @@ def related_documents(passages: Sequence[Passage]) -> list[RelatedDocument]:
     for passage in passages:
         metadata = passage["metadata"]
         key = str(metadata.get("doc_id") or metadata.get("title"))
-        urls = source_urls(metadata.get("source_urls"))
-        related = RelatedDocument(
-            title=str(metadata.get("title") or ""),
-            category=category_of([metadata.get("category")]) or metadata.get("category"),
-            doc_id=metadata.get("doc_id"),
-            url=urls[0] if urls else None,
-        )
-        documents.setdefault(key, related)
+        if key not in documents:
+            documents[key] = RelatedDocument(
+                title=str(metadata.get("title") or ""),
+                category=category_of([metadata.get("category")]) or metadata.get("category"),
+                doc_id=metadata.get("doc_id"),
+                url=next(iter(source_urls(metadata.get("source_urls"))), None),
+            )
     return list(documents.values())
 
 
