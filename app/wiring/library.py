@@ -66,23 +66,23 @@ class Library:
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
         """Return the documents that an audience may see, by default the caller's; errors are those of `current`."""
-        return self._catalogue(self.current(), audience or caller_audience())
+        return self.catalogue_of(self.current(), audience or caller_audience())
 
-    def _catalogue(self, current: "Passages", audience: Audience) -> Catalogue:
+    def catalogue_of(self, current: Passages, audience: Audience) -> Catalogue:
+        """Return the documents of the index as it is now that an audience may see."""
         today = datetime.now(UTC).date()
         with self._lock:
             if self._listed is None or self._listed[0] is not current or self._listed[1] != today:
-                everything = catalogue_of(current, self.settings.link_hosts)
+                everything = read_catalogue(current, self.settings.link_hosts)
                 self._listed = current, today, {"internal": everything, "public": everything.public()}
             return self._listed[2][audience]
 
-    def compared(self, audience: Audience) -> Catalogue | None:
+    def compared(self, current: Passages, audience: Audience) -> Catalogue | None:
         """Return the documents that an audience may see; None where there are too many to compare for a question."""
-        current = self.current()
         is_listed = self._listed is not None and self._listed[0] is current
         if not is_listed and self._large is not current and len(current.sources()) > MOST_COMPARED:
             self._large = current
-        return None if self._large is current else self._catalogue(current, audience)
+        return None if self._large is current else self.catalogue_of(current, audience)
 
     def find(self, doc_id: str) -> Entry | None:
         """Return a document; None if it is unknown or the caller may not see it."""
@@ -102,7 +102,6 @@ class Library:
 
     @cached_property
     def pages(self) -> "PdfPages":
-        """Return the renderer of PDF pages."""
         from app.adapters.documents.pages import PdfPages
 
         return PdfPages(PAGE_TIMEOUT_S, PAGE_MEMORY_MB)
@@ -143,7 +142,7 @@ def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
     return (chosen or beside.parent / name).expanduser().resolve() / settings.store.collection
 
 
-def catalogue_of(index: Passages, hosts: Collection[str] = ()) -> Catalogue:
+def read_catalogue(index: Passages, hosts: Collection[str] = ()) -> Catalogue:
     """Return every document of an index; only its first and last chunk are read."""
     documents, sources = index.documents(), index.sources()
     chunks = chunks_by_id(index, [id_ for one in documents for id_ in (one.first, one.last)])

@@ -100,9 +100,7 @@ def current_retriever(
     first = over(index())
     limits = {**_limits(settings), "executor": first.executor}
     # A trace names the strategy.
-    return retrievers.CurrentRetriever(
-        current=lambda: over(index()), index=index, name=first.get_name(), **limits, **options
-    )
+    return retrievers.CurrentRetriever(index=index, over=over, name=first.get_name(), **limits, **options)
 
 
 def retriever_of(

@@ -68,7 +68,8 @@ def rank(
         words, place = bm25.get(one.id, 0.0), one.place
         if place is not None and not place.section:
             words += NEIGHBOUR_WEIGHT * max(near_by.get((place.document, place.number + step), 0.0) for step in (-1, 1))
-        fused.append(one._replace(fused=one.score + weight * words + NAMED_WEIGHT * leads.get(one.document, 0.0)))
+        score = one.score + weight * words + NAMED_WEIGHT * leads.get(one.document, 0.0)
+        fused.append(Candidate(one.id, one.score, place, score))
     ranked = sorted(fused, key=lambda one: one.fused, reverse=True)
     best = _lead_with_source(ranked[:POOL])
     return (best if named else _spread(best)) + ranked[POOL:]

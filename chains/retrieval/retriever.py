@@ -164,33 +164,33 @@ def _options(given: dict[str, Any], config: RunnableConfig | None) -> dict[str, 
 
 
 class CurrentRetriever(ChunkRetriever):
-    """Asks the retriever that `current` returns, which is the one over the index as it is now.
+    """Asks the retriever that `over` returns for the `index` as it is now.
 
-    `titles` returns the documents that an audience may see; None where there are too many to look at. A question about
-    documents as wholes is answered from them: from the beginning of each, or from all of one or two.
+    `titles` returns the documents of an index that an audience may see; None where there are too many to look at. A
+    question about documents as wholes is answered from them: from the beginning of each, or from all of one or two.
     """
 
-    current: SkipValidation[Callable[[], ChunkRetriever]]
-    titles: SkipValidation[Callable[[Audience], Titles | None]]
     index: SkipValidation[Callable[[], ByDocument]]
+    over: SkipValidation[Callable[[Any], ChunkRetriever]]
+    titles: SkipValidation[Callable[[Any, Audience], Titles | None]]
 
     def find(self, query: str, **options: Any) -> list[Document]:
         """Return what the current retriever finds; an index that was replaced meanwhile is asked again, once."""
-        retriever = self.current()
+        index = self.index()
         try:
-            found = retriever.find(query, **options)
+            found = self.over(index).find(query, **options)
         except VectorStoreError:
-            renewed = self.current()
-            if renewed is retriever:
+            before, index = index, self.index()
+            if index is before:
                 raise
-            found = renewed.find(query, **options)
-        titles = self.titles(options["filters"].audience)
+            found = self.over(index).find(query, **options)
+        titles = self.titles(index, options["filters"].audience)
         if titles is None:
             return found
-        if ids := whole_documents(query, titles, self.index(), found):
+        if ids := whole_documents(query, titles, index, found):
             scores = {str(one.id): one.metadata[SCORE] for one in found}
             wanted = {id_: {SCORE: scores.get(id_, options["threshold"])} for id_ in ids[: options["top_k"]]}
-            found = fetched(self.index(), wanted)
+            found = fetched(index, wanted)
         labels = [titles.labels.get(str(one.metadata["doc_id"])) for one in found]
         return [with_metadata(one, {LABELS: told}) if told else one for one, told in zip(found, labels, strict=True)]
 

@@ -63,7 +63,7 @@ def test_compression_cuts_the_passages_with_the_deployment_s_prompt(groq, corpus
     retriever: Any = services.answerer.retriever
     found = retriever.invoke("Which rate does GST have?")
 
-    assert type(retriever.current().retriever).__name__.lower().startswith("hybrid")
+    assert type(retriever.over(retriever.index()).retriever).__name__.lower().startswith("hybrid")
     assert [document.page_content for document in found] == ["nine percent"]
     assert groq.requests[0]["messages"][0]["content"].startswith("Our own words: ")
 

@@ -51,10 +51,12 @@ def test_every_strategy_runs_on_every_store_and_keeps_what_is_internal_from_the_
 
 
 def test_hybrid_is_the_default_and_the_settings_reach_it():
-    retriever = make(retrieval_top_k=3, relevance_threshold=0.3).answerer.retriever.current()
+    current = make(retrieval_top_k=3, relevance_threshold=0.3).answerer.retriever
+    retriever = current.over(current.index())
     assert (type(retriever).__name__, retriever.top_k, retriever.threshold) == ("HybridRetriever", 3, 0.3)
 
-    mmr = make(retriever_type="mmr", mmr_fetch_k=7, mmr_lambda=0.2).answerer.retriever.current()
+    current = make(retriever_type="mmr", mmr_fetch_k=7, mmr_lambda=0.2).answerer.retriever
+    mmr = current.over(current.index())
     assert (mmr.fetch_k, mmr.weight) == (7, 0.2)
 
 
