@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from app.ledger.database import Database
@@ -206,7 +206,7 @@ class AnswerStore:
 
 
 def _values(answer: LoggedAnswer) -> dict[str, Any]:
-    values = dict(zip(COLUMNS, astuple(answer), strict=True)) | {"nearest": json.dumps(answer.nearest)}
+    values = {name: getattr(answer, name) for name in COLUMNS} | {"nearest": json.dumps(answer.nearest)}
     size = sum(len(value if isinstance(value, bytes) else str(value).encode()) for value in values.values() if value)
     return values | {"size": size}
 

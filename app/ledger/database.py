@@ -67,7 +67,7 @@ class Database(ABC):
 
     def rows(self, statement: str, **values: Any) -> Sequence[Any]:
         """Return what a query finds: `:name` stands for a value, `= ANY(:name)` for a list that the term is in."""
-        with self.reading() as connection:
+        with self._transaction(writes=None) as connection:
             return connection.exec_driver_sql(self.spelled(statement), self.given(values)).all()
 
     def value(self, statement: str, **values: Any) -> Any:
@@ -112,7 +112,7 @@ class Database(ABC):
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+    def _transaction(self, *, writes: bool | None) -> Iterator[Connection]:
         if (current := self._current.get()) is not None:
             yield current
             return
@@ -170,5 +170,5 @@ class Database(ABC):
         """Make what the tables need, and let no other process do the same meanwhile."""
 
     @abstractmethod
-    def _begin_as(self, connection: Connection, *, writes: bool) -> None:
-        """Say how the transaction that follows has to begin."""
+    def _begin_as(self, connection: Connection, *, writes: bool | None) -> None:
+        """Say how the transaction that follows has to begin; None is one query, which is of one moment by itself."""

@@ -155,7 +155,7 @@ class PostgresDatabase(Database):
             raise ConfigurationError(f"pgvector {used} in {self.place} is too old; {remedy}")
         connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
 
-    def _begin_as(self, connection: Connection, *, writes: bool) -> None:
+    def _begin_as(self, connection: Connection, *, writes: bool | None) -> None:
         level = "READ COMMITTED" if writes else "REPEATABLE READ"
         connection.execution_options(isolation_level=level)
 

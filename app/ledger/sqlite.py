@@ -106,8 +106,9 @@ class SqliteDatabase(Database):
     def _has_tables(self) -> str:
         return "SELECT count(*) FROM sqlite_master WHERE name = 'facts'"
 
-    def _begin_as(self, connection: Connection, *, writes: bool) -> None:
-        connection.info["begin"] = "BEGIN IMMEDIATE" if writes else "BEGIN"  # A late lock could not wait for others.
+    def _begin_as(self, connection: Connection, *, writes: bool | None) -> None:
+        # A late lock could not wait for others.
+        connection.info["begin"] = "" if writes is None else "BEGIN IMMEDIATE" if writes else "BEGIN"
 
     def _connect(self) -> sqlite3.Connection:
         self._make_folder()
@@ -179,4 +180,5 @@ def refuse_locked(file: Path) -> None:
 
 
 def _begin(connection: Connection) -> Any:
-    connection.exec_driver_sql(connection.info.get("begin", "BEGIN"))
+    if begin := connection.info.get("begin", "BEGIN"):
+        connection.exec_driver_sql(begin)
