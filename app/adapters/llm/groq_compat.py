@@ -1,27 +1,41 @@
 """Groq's API as a LangChain chat model with this project's errors, which closes its streams when they are left.
 
 ChatGroq leaves the stream of Groq's client to the garbage collector, so the provider would go on writing to a reader
-who has left. Groq's client also makes a model of each chunk, which ChatGroq turns back into a dict: a quarter of what
-a stream costs. This module relies on ChatGroq calling only `create` of its `client`;
-`tests/app/adapters/llm/test_groq_compat.py` fails where that changes.
+who has left. Groq's client also makes a model of each reply and chunk, which ChatGroq turns back into a dict: a quarter
+of what a stream costs. This module relies on ChatGroq calling only `create` of its `client`;
+`tests/app/adapters/llm/test_models.py` fails where that changes.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 import groq
 from groq import AsyncStream, Stream
-from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_groq import ChatGroq
 from pydantic import SecretStr
 
 from app.adapters.llm.validated_model import ValidatedModel, vendor_options
 
 
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request whose messages are sent as they are: the client reads the type of each of their fields."""
+    sent = {**(options.get("extra_body") or {}), "messages": options["messages"]}
+    return {**options, "messages": [], "extra_body": sent}
+
+
 class ClosingChatGroq(ChatGroq):
     """ChatGroq whose streams are closed when they are left."""
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        async def create(**options: Any) -> Any:
+            response = await self.async_client.with_raw_response.create(**_plain(options))
+            return await response.parse(to=object)
+
+        model = self if self.streaming else self.model_copy(update={"async_client": SimpleNamespace(create=create)})
+        return await ChatGroq._agenerate(model, *args, **kwargs)
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
         with ExitStack() as opened:
@@ -37,7 +51,7 @@ class ClosingChatGroq(ChatGroq):
         async with AsyncExitStack() as opened:
 
             async def create(**options: Any) -> Any:
-                response = await self.async_client.with_raw_response.create(**options)
+                response = await self.async_client.with_raw_response.create(**_plain(options))
                 return await opened.enter_async_context(await response.parse(to=AsyncStream[object]))
 
             model = self.model_copy(update={"async_client": SimpleNamespace(create=create)})
