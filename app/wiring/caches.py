@@ -89,13 +89,14 @@ class Caches:
         return self.settings.cache.enabled and level
 
     def _level(self, name: LevelName, form: TypeAdapter[Any], **facts: Any) -> TypedCache[Any]:
-        fingerprint = canonical([version("waypoint-copilot"), self._facts | facts])
+        texts, values = self.facts
+        fingerprint = canonical([version("waypoint-copilot"), texts | values | facts])
         return TypedCache(name, self._store, form, stats=self.stats, fingerprint=fingerprint)
 
     @cached_property
-    def _facts(self) -> dict[str, Any]:
-        texts, values = answer_facts(self.settings)
-        return texts | values
+    def facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what answers depend on besides the index: texts and settings, as they were at the start."""
+        return answer_facts(self.settings)
 
     @cached_property
     def _store(self) -> ExpiringStore:

@@ -12,10 +12,10 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from app.wings.knowledge.verification import VERSION, Rule, digest, heading_of, marker_filter, proving_rule, seal
-from app.wiring.caches import answer_facts
 from app.wiring.index import Index
 from app.wiring.library import Catalogue
 from chains.citations.cited_sentences import cited_sentences, sentences_of
+from chains.documents.audience import caller_audience
 from chains.state import Answer, Citation, Outcome, Passage
 
 
@@ -67,8 +67,9 @@ FILES = 64
 
 def certificate(answer: Answer, index: Index) -> Certificate:
     """Return what proves an answer, for `verification.verify`. Raise VectorStoreError if the index cannot be read."""
-    catalogue = None if index.settings.retrieval.url else index.library.catalogue()
-    prompts, settings = answer_facts(index.settings)
+    passages = None if index.settings.retrieval.url else index.current()
+    catalogue = index.library.catalogue_of(passages, caller_audience()) if passages else None
+    prompts, settings = index.caches.facts
     sealed = seal(
         {
             "version": VERSION,
@@ -78,7 +79,7 @@ def certificate(answer: Answer, index: Index) -> Certificate:
             "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "sentences": list(_sentences(answer, catalogue)),
             "model": answer["metadata"]["model"],
-            "index": index.current().version if catalogue else None,
+            "index": passages.version if passages else None,
             "prompts": digest(prompts),
             "settings": digest(settings),
         }
