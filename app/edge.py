@@ -65,7 +65,6 @@ class NumberedSource(naming.Place):
 
 
 def sources_of(answer: Answer) -> list[NumberedSource]:
-    """Return the source of each number."""
     cited = naming.cited_by_number(answer["citations"])
     return [{**naming.place_of(source), "number": number, "quote": source["quote"]} for number, source in cited.items()]
 

@@ -46,7 +46,6 @@ def chat_model(settings: Settings, embeddings: Embeddings, *, clock: Clock, toke
 
 
 def offline_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
-    """Return the offline answerer."""
     model: BaseChatModel = hooks.wing("offline:OfflineChatModel")(
         embeddings=embeddings, similarity=word_similarity(), prompts_folder=settings.prompt.folder
     )
@@ -116,14 +115,12 @@ def first_model(settings: Settings) -> BaseChatModel:
 
 
 def groq(settings: Settings) -> BaseChatModel:
-    """Return the model at Groq."""
     from app.adapters.llm.groq_compat import groq_model
 
     return groq_model(**_options(settings))
 
 
 def openrouter(settings: Settings) -> BaseChatModel:
-    """Return the model at OpenRouter."""
     with hooks.from_extra("openai", "LLM_PROVIDER=openrouter"):
         from app.adapters.llm.openai_compatible import openrouter_model
     return openrouter_model(**_options(settings) | {"api_key": settings.llm.openrouter_api_key or settings.llm.api_key})

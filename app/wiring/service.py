@@ -307,7 +307,6 @@ def open_service(
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is loopback."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -94,7 +94,6 @@ def no_vectors(_settings: Settings) -> None:
 
 
 def chroma_vectors(settings: Settings) -> "ChromaFolder | ChromaServer":
-    """Return Chroma: in a folder, or on the server of CHROMA_HOST."""
     from app.adapters.chroma import ChromaFolder, ChromaServer, Server
 
     collection, chroma = settings.store.collection, settings.chroma

@@ -214,12 +214,14 @@ def in_force_first(passages: Sequence["Passage"], question: str, today: int | No
     """
     first = {_id(passage): passage["metadata"] for passage in reversed(passages)}
     here = told_apart(list(first.values()), today)
+    alike = Counter(map(_place, passages))
     result: list[Passage] = []
     for passage in passages:
         metadata, title = dict(passage["metadata"]), str(passage["metadata"].get("title") or "")
         labels = metadata.pop(LABELS, here.get(_id(passage), []))
         is_marked = bool(labels and STATE.fullmatch(labels[-1]))
-        is_rewritten = not is_marked and bool(_id(passage)) and any(_is_rewritten(passage, other) for other in passages)
+        may_be = not is_marked and bool(_id(passage)) and alike[_place(passage)] > 1
+        is_rewritten = may_be and any(_is_rewritten(passage, other) for other in passages)
         named = with_labels(title, [*labels, *[OLDER] * is_rewritten])
         result.append({**passage, "metadata": metadata | ({"title": named} if title else {})})
     return sorted(result, key=lambda passage: is_left(str(passage["metadata"].get("title")), question))
@@ -275,6 +277,10 @@ def _id(passage: "Passage") -> str:
     return str(passage["metadata"].get("doc_id") or "")
 
 
+def _place(passage: "Passage") -> tuple[str, str]:
+    return str(passage["metadata"].get("title")), str(passage["metadata"].get("section"))
+
+
 def _labels(metadata: Mapping[str, Any]) -> Iterator[str]:
     """Yield what tells a document from another one of its title: its date, and its version."""
     if date := str(metadata.get(VALID_FROM) or metadata.get("last_updated") or "")[:LONGEST_DATE]:
@@ -286,7 +292,7 @@ def _labels(metadata: Mapping[str, Any]) -> Iterator[str]:
 def _is_rewritten(one: "Passage", other: "Passage") -> bool:
     """Say whether another document of the same title, written later in the same folder, says the same otherwise."""
     mine, theirs = one["metadata"], other["metadata"]
-    if any(mine.get(name) != theirs.get(name) for name in ("title", "section")) or _id(one) == _id(other):
+    if _place(one) != _place(other) or _id(one) == _id(other):
         return False
     if not 0 < _day(mine.get("last_updated")) < _day(theirs.get("last_updated")) or _folder(mine) != _folder(theirs):
         return False

@@ -65,8 +65,11 @@ _AFTER_OPENING = re.compile("[<\uff1c\ufe64]([^<\uff1c\ufe64]*)")
 
 def one_line(text: object) -> str:
     """Return the text on one line: white space and control characters become single blanks, format characters go."""
-    kinds = ((character, unicodedata.category(character)) for character in str(text))
-    return " ".join("".join(" " if kind == "Cc" else character for character, kind in kinds if kind != "Cf").split())
+    line = str(text)
+    if not line.isprintable():
+        kinds = ((character, unicodedata.category(character)) for character in line)
+        line = "".join(" " if kind == "Cc" else character for character, kind in kinds if kind != "Cf")
+    return " ".join(line.split())
 
 
 def escape_brackets(text: str) -> str:
@@ -81,15 +84,12 @@ def escape_line_starts(text: str) -> str:
     """
     lines = []
     for line in text.splitlines():
-        seen = (place for place, character in enumerate(line) if not _shows_nothing(character))
+        kinds = enumerate(map(unicodedata.category, line))
+        seen = (place for place, kind in kinds if kind[0] not in "CMZ" and line[place] not in _BLANK_LETTERS)
         place = next(seen, len(line))
         is_bracket = line[place : place + 1] in _OPENING_BRACKETS
         lines.append(f"{line[:place]}\\{line[place:]}" if is_bracket else line)
     return "\n".join(lines)
-
-
-def _shows_nothing(character: str) -> bool:
-    return unicodedata.category(character)[0] in "CMZ" or character in _BLANK_LETTERS
 
 
 def escape_tag(text: str, name: str) -> str:

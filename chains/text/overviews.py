@@ -79,16 +79,20 @@ def overview_of(question: str, editions: Collection[str] = ()) -> Overview | Non
     """
     asked = re.sub(r"[^\W\d_]+", lambda word: _spelt(word[0]), question)
     form = next((form for form, pattern in _FORMS if pattern.search(asked)), None)
+    if form is None:
+        return None
     for edition in editions:
         asked = asked.replace(edition, " ")
-    subject = frozenset(word.key for word in tokens(_FORM_WORDS.sub(" ", asked)) if word.weight)
-    return Overview(form, subject) if form else None
+    return Overview(form, frozenset(word.key for word in tokens(_FORM_WORDS.sub(" ", asked)) if word.weight))
 
 
 def _spelt(word: str) -> str:
-    if len(word) < FEWEST_LETTERS or word.lower() in _ASKING:
+    plain = word.lower()
+    if len(word) < FEWEST_LETTERS or plain in _ASKING:
         return word
-    return next(iter(sorted(one_error_away(word.lower()) & _ASKING)), word)
+    # One error changes two of the letters at most; few words are so near.
+    near = {asked for asked in _ASKING if abs(len(asked) - len(plain)) <= 1 and len({*asked} ^ {*plain}) <= 2}  # noqa: PLR2004
+    return next(iter(sorted(near & one_error_away(plain))), word) if near else word
 
 
 def _is_held(key: str, held: Collection[str]) -> bool:

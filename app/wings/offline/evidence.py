@@ -106,7 +106,15 @@ class Evidence:
         scores: Sequence[float | None] = (),
     ) -> None:
         self.question, self.entries = question, entries
-        left = self._left_entries()
+        # Of another version than the question names, or else than is in force.
+        left = [is_left(entry.title, question.text) for entry in entries]
+        marked = {
+            series_of(one.title) for one, out in zip(entries, left, strict=True) if not out and MARK.search(one.title)
+        }
+        left = [
+            out or (series_of(entry.title) in marked and not names_edition(entry.title, question.text))
+            for entry, out in zip(entries, left, strict=True)
+        ]
         is_dated = any(one.measure == "date" for one in question.quantities)
         found = [
             (statement, n)
@@ -150,7 +158,10 @@ class Evidence:
         before = self._alone[:, self._replaced].max(axis=1, initial=0.0) >= 1.0
         figures = np.array([term.key[0].isdigit() for term in question.terms], dtype=bool)
         self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
-        new = self._new_terms()
+        fresh = question.fresh  # What a follow-up names anew, and a statement on what was asked before holds as well:
+        carried = [row for row, term in enumerate(question.terms) if term.carries and row not in fresh]
+        joined = self.placed[(self.placed[:, carried] >= HEADER).any(axis=1)] if fresh and carried else self.placed
+        new = [row for row in fresh if joined[:, row].max(initial=0.0) >= 1.0]
         self.contradicted = [
             is_other
             or bool(fit < 0 or is_before)
@@ -163,20 +174,6 @@ class Evidence:
         ]
         self.values = self._measure(numbers, scores, ranges)
         self.agreement = np.eye(len(self.statements))
-
-    def _left_entries(self) -> list[bool]:
-        """Return which entries are of another version than the question names, or else than is in force."""
-        asked = self.question.text
-        left = [is_left(entry.title, asked) for entry in self.entries]
-        named = {
-            series_of(entry.title)
-            for entry, out in zip(self.entries, left, strict=True)
-            if not out and MARK.search(entry.title)
-        }
-        return [
-            out or (series_of(entry.title) in named and not names_edition(entry.title, asked))
-            for entry, out in zip(self.entries, left, strict=True)
-        ]
 
     def _stands_on(self, one: Candidate) -> bool:
         """Return whether a statement speaks of what the question is asked on: one of its names, or of no country.
@@ -197,13 +194,6 @@ class Evidence:
     def _names_country(self, one: Candidate) -> bool:
         """Return whether a statement, or what stands over it, names a country."""
         return names_country(f"{self.entries[one.entry].header} {one.statement.announced} {one.text}")
-
-    def _new_terms(self) -> list[int]:
-        """Return the terms that a follow-up names anew, and that a statement on what was asked before holds as well."""
-        fresh = self.question.fresh
-        before = [row for row, term in enumerate(self.question.terms) if term.carries and row not in fresh]
-        joined = self.placed[(self.placed[:, before] >= HEADER).any(axis=1)] if fresh and before else self.placed
-        return [row for row in fresh if joined[:, row].max(initial=0.0) >= 1.0]
 
     def _only_names(self, one: Statement) -> bool:
         """Return whether an item only names something, below words that the question does not ask about."""

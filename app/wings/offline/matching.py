@@ -41,7 +41,6 @@ class Words(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def words_of(text: str) -> Words:
-    """Return the words of a text."""
     text = join_initials(text)
     found = tokens(text)
     keys = {token.key: fold(token.text) for token in found if token.weight}

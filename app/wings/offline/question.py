@@ -210,7 +210,6 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
 
 
 def names_country(text: str) -> bool:
-    """Return whether a text names a country."""
     return any(token.key in _COUNTRIES for token in tokens(text))
 
 
