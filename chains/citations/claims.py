@@ -295,10 +295,11 @@ def _claims_of(text: str, unsure: frozenset[str], about: tuple[str, ...]) -> tup
 
 @lru_cache(maxsize=512)
 def small_and_capital(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words that a text writes in small letters, and those that it only writes with a capital."""
+    """Return the words that a text writes in small letters, and those with a capital that may be names or not."""
     words = tokens(text)
     small = frozenset(word.key for word in words if word.text[0].islower())
-    return small, frozenset(word.key for word in words if word.text[0].isupper()) - small
+    capitals = (word for word in words if word.text[0].isupper() and word.weight > 0)
+    return small, frozenset(word.key for word in capitals if len(word.text) == 1 or not word.text.isupper()) - small
 
 
 def keys(words: Iterable[Token], *, least: float = WEIGHTS["word"]) -> frozenset[str]:

@@ -45,7 +45,7 @@ class ReasoningFilter:
             self._held = self._held[found.end() :]
             self._thinking, self._thought = opens, True
         tags = (CLOSING,) if self._thinking else (OPENING, CLOSING)
-        begun = [tag[:length] for tag in tags for length in range(len(tag) - 1, 0, -1)]
+        begun = [tag[:length] for tag in tags for length in range(len(tag) - 1, 0, -1)] if "<" in self._held else []
         cut = len(self._held) - max((len(start) for start in begun if self._held.lower().endswith(start)), default=0)
         shown += self._passed(self._held[:cut])
         self._held = self._held[cut:]
