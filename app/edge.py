@@ -23,7 +23,6 @@ _PAIR_OR_BRACKET = re.compile(r"\\.|(?=[\[\]])")
 
 
 def matched(citations: Iterable[Citation]) -> list[Citation]:
-    """Return the citations that lead to a passage."""
     return [citation for citation in citations if citation["matched"]]
 
 

@@ -37,7 +37,6 @@ class LeftOutError(ConfigurationError):
 
 
 def names(kind: str) -> list[str]:
-    """Return the names of the parts of a kind."""
     return sorted(_parts(kind))
 
 

@@ -61,7 +61,6 @@ def summary(service: "Service") -> dict[str, Any]:
 
 
 def page_address(host: str, port: int) -> str:
-    """Return the address of the page on this machine."""
     anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - What listens on every address answers on loopback.
     name = anywhere.get(host, host)
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"

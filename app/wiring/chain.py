@@ -125,7 +125,6 @@ def composite(settings: Settings) -> confidence.ConfidenceStrategy:
 
 
 def tiered(_settings: Settings) -> confidence.ConfidenceStrategy:
-    """Rate by similarity."""
     return confidence.score_confidence
 
 

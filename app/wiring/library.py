@@ -47,7 +47,6 @@ class Catalogue:
         return with_labels(self.entries[doc_id].title, self.labels.get(doc_id, ()))
 
     def public(self) -> "Catalogue":
-        """Return the public documents alone."""
         entries = {doc_id: entry for doc_id, entry in self.entries.items() if entry.allows("public")}
         sources = {doc_id: self.sources[doc_id] for doc_id in entries if doc_id in self.sources}
         return Catalogue(entries, sources, {doc_id: self.metadata[doc_id] for doc_id in entries})
@@ -159,5 +158,4 @@ def read_catalogue(index: Passages, hosts: Collection[str] = ()) -> Catalogue:
 
 
 def chunks_by_id(index: Passages, ids: list[str]) -> dict[str, Document]:
-    """Return the existing chunks by their ids."""
     return {str(chunk.id): chunk for chunk in index.get_by_ids(list(dict.fromkeys(ids)))}

@@ -109,7 +109,6 @@ async def close(models: Mapping[str, BaseChatModel]) -> None:
 
 
 def first_model(settings: Settings) -> BaseChatModel:
-    """Return the model of LLM_PROVIDER."""
     model: BaseChatModel = hooks.load("models", settings.provider)(settings)
     return model
 
@@ -170,7 +169,6 @@ def lists_models(url: str) -> bool:
 
 
 def second_model(settings: Settings) -> BaseChatModel:
-    """Return the model of LLM_FALLBACK_BASE_URL."""
     second = {
         "llm_provider": "openai-compatible",
         "llm_base_url": settings.llm.fallback_base_url,

@@ -169,7 +169,6 @@ class Service:
 
     @cached_property
     def chain(self) -> Chain:
-        """Return the chain of the settings."""
         settings = self.settings
         return self.index.parts.chain or self._chain(settings.citations.style, settings.llm.model)
 

@@ -55,7 +55,6 @@ def says_nothing_found(sentence: str) -> bool:
 
 
 def _end_of_decline(answer: str) -> int | None:
-    """Return where the decline ends that an answer opens with."""
     phrase = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
     last = _SENTENCE_END.search(answer, phrase.end()) if phrase else None
     return last.end() if last else len(answer) if phrase else None

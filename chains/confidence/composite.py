@@ -96,7 +96,6 @@ def answer_quality(answer: str) -> float:
 
 
 def explanation(found: dict[str, float]) -> str:
-    """Return the factors in words."""
     if not found["coverage"]:
         return "No relevant documents were retrieved"
     levels = ((_HIGHLY_RELEVANT, "highly relevant"), (_MODERATELY_RELEVANT, "moderately relevant"))

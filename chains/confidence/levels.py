@@ -138,5 +138,4 @@ class WithoutFactors:
     strategy: ConfidenceStrategy
 
     def __call__(self, state: Cited) -> Confidence:
-        """Return the confidence without factors."""
         return {**self.strategy(state), "factors": {}}

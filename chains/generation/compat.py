@@ -33,5 +33,4 @@ def identity(model: BaseChatModel) -> dict[str, Any]:
 
 
 def tracing_parameters(model: BaseChatModel, stop: list[str] | None, /, **options: Any) -> Any:
-    """Return what traces tell of the model."""
     return model._get_ls_params(stop=stop, **options)

@@ -95,7 +95,6 @@ class Unseen:
 
 
 def picture_part(page: pypdfium2.PdfPage) -> float:
-    """Return which part of a page its largest picture covers."""
     width, height = page.get_size()
     boxes = (part.get_bounds() for part in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3))
     areas = (max(0.0, right - left) * max(0.0, top - bottom) for left, bottom, right, top in boxes)

@@ -254,7 +254,6 @@ class Rendered(BaseModel):
 @router.post("/page/render")
 @Policy(body_bytes=64 * KILOBYTE, questions=no_question, drained=False, invalid={"": "a JSON object with an answer"})
 def render(request: Request, body: RenderBody) -> Rendered:
-    """Return the HTML of an answer."""
     language, questions = language_of(request), questions_of(body.question)
     parts = max(1, len(questions))
     if not body.final:

@@ -201,7 +201,6 @@ def _sources(certificate: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _once(read: Reader) -> Reader:
-    """Return the reader, which then reads each document once."""
     known: dict[tuple[Any, bool], Document | None] = {}
 
     def lookup(source: Mapping[str, Any]) -> Document | None:

@@ -96,5 +96,4 @@ def read_ranker(text: str, names: Sequence[str]) -> Ranker:
 
 @lru_cache(maxsize=1)
 def packaged_ranker(names: tuple[str, ...]) -> Ranker:
-    """Return the ranker that is part of the application."""
     return read_ranker(files(__package__).joinpath("ranker.json").read_text("utf-8"), names)
