@@ -15,7 +15,7 @@ from typing import Any, Final
 from chains.confidence.composite import answer_quality, without_markers
 from chains.confidence.levels import REASONS, UNKNOWN_SCORES, Thresholds, supported_share
 from chains.errors import ConfigurationError
-from chains.metadata import MATCH
+from chains.metadata import MATCH, UNSURE
 from chains.question import readable
 from chains.state import Cited, Confidence
 from chains.text.tokens import tokens
@@ -23,6 +23,7 @@ from chains.text.tokens import tokens
 NAMED = 2  # How many features a reason names.
 NOTABLE = 0.1  # By less of the log odds a feature is not worth a reason.
 UNCONFIRMED = "Doubtful; check the sources. The model named none, and the documents alone do not lead to this"
+SILENT = "The language model gave no answer that the documents support; these are their own words"
 PARTLY = "No document says a part of it"
 OPENINGS = {
     "high": "Probably right",
@@ -117,7 +118,8 @@ class CalibratedConfidence:
         probability = self.model.probability(found)
         if state["outcome"] == "unsure" and state["citations"]:
             score = min(probability, (self.thresholds.medium - _NEARLY) * (1 - _ROOM * (1 - probability)))
-            return {**self.thresholds.confidence(score, REASONS["unsure"], found), "level": "low"}
+            told = UNSURE in state["message"].response_metadata
+            return {**self.thresholds.confidence(score, REASONS["unsure"] if told else SILENT, found), "level": "low"}
         if state.get("match") == 0 and state["outcome"] == "answered":
             return self.thresholds.confidence(min(probability, self.thresholds.medium - _NEARLY), UNCONFIRMED, found)
         if doubted := self.thresholds.doubted(state, probability, found):

@@ -103,6 +103,7 @@ def test_what_the_documents_say_is_shown_where_the_model_has_no_answer(waypoint,
     assert answer["answer"].startswith(f"{UNSURE_LINE}\n\nCranes stop at 54 km/h of wind.")
     assert answer["citations"][0]["quote"] == "Cranes stop at 54 km/h of wind."
     assert answer["confidence"]["level"] == "low"
+    assert answer["confidence"]["reason"].startswith("The language model gave no answer")
 
 
 def test_a_figure_that_no_source_has_gives_way_to_the_one_that_stands_there(waypoint, desk, groq):
