@@ -9,8 +9,8 @@ TORCH := torch==2.13.0
 PYTEST := MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 # uv installs the same lock ten times faster than pip, which does it where uv cannot. It would read our constraints as unpinned.
-FROM_LOCK = $(BIN)/uv pip install --no-config --quiet --python $(BIN)/python --no-deps --require-hashes -r $(1) 2>/dev/null || \
-	$(PIP) install --no-deps --require-hashes -r $(1)
+FROM_LOCK = $(BIN)/uv pip install --no-config --quiet --python $(2)/bin/python --no-deps --require-hashes -r $(1) 2>/dev/null || \
+	$(2)/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes -r $(1)
 LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet
 
 ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need to ship sea freight from Singapore to Indonesia?"
@@ -122,17 +122,17 @@ $(VENV)/.base: requirements.lock pyproject.toml | $(VENV)/bin/python
 	@echo "Installing the dependencies (once, under a minute) ..." >&2
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock > $(VENV)/uv.lock
 	-@$(PIP) install --no-deps --require-hashes -r $(VENV)/uv.lock
-	@$(call FROM_LOCK,requirements.lock)
+	@$(call FROM_LOCK,requirements.lock,$(VENV))
 	@$(PIP) install --no-deps --editable .
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
-	@$(call FROM_LOCK,requirements-dev.lock)
+	@$(call FROM_LOCK,requirements-dev.lock,$(VENV))
 	@touch $@
 
-$(PARITY)/.done: requirements-huggingface.lock pyproject.toml
+$(PARITY)/.done: requirements-huggingface.lock pyproject.toml | $(VENV)/.base
 	@$(PYTHON) -m venv $(PARITY)
-	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --require-hashes -r requirements-huggingface.lock
+	@$(call FROM_LOCK,requirements-huggingface.lock,$(PARITY))
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps $(TORCH)
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
