@@ -145,6 +145,7 @@ class CiteSources:
         if outcome in {"declined", "ungrounded"} and self.reader and (quotes := self.reader(state)):
             draft = answer if outcome == "ungrounded" else ""
             return {**replace(self, reader=None)(Generated(**{**state, "message": quotes})), "draft": draft}
+        match = self._match(state, found) if outcome == "answered" and self.reader else None
         marked = cited_sources([citation for citation in found.citations if citation["number"] is not None])
         is_lacking = self.style == "numbered" and len(marked) < max(1, self.min_citations)
         if outcome == "answered" and is_lacking and found.unmarked:  # A number for each attributed sentence.
@@ -154,7 +155,6 @@ class CiteSources:
             answer, references, notes = self._read(written_out, sources)
             words = {sentence.words for sentence, _ in found.unmarked}
             found = self._cite(answer, references, shown, asked, notes=notes, attributed=words)
-        match = self._match(state, found) if outcome == "answered" and self.reader else None
         is_shown = outcome in {"answered", "degraded", "unsure"}
         citations = found.citations if is_shown else []
         text = replacement or answer

@@ -168,7 +168,8 @@ def quoted_instead(model: OfflineChatModel, state: Generated) -> AIMessage | Non
     """
     context, folder, facts = state["context"]["text"], model.prompts_folder, facts_of(state)
     if whole := overview(facts[ASKED], entries(context)):
-        return AIMessage(f"{prompts.load('quoted', folder)}\n\n{whole.text}")
+        told = {MATCH: whole.probability}
+        return AIMessage(f"{prompts.load('quoted', folder)}\n\n{whole.text}", response_metadata=told)
     asked = HumanMessage(facts[ASKED], additional_kwargs=facts)
     reply = model.reply([SystemMessage(f"<context>\n{context}\n</context>"), asked])
     if not reply.given:

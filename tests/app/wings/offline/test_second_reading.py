@@ -121,8 +121,12 @@ def test_a_decline_stands_where_the_documents_are_not_sure_either(waypoint, desk
     assert (answer["outcome"], answer["answer"]) == ("declined", DECLINE)
 
 
+@pytest.mark.parametrize("style", ["title", "numbered"])
 @pytest.mark.parametrize(("written", "levels"), [("Gold", {"high", "medium"}), ("Platinum", {"low", "very_low"})])
-def test_an_answer_without_a_marker_is_as_sure_as_the_documents_read_alone(waypoint, desk, groq, written, levels):
+def test_an_answer_without_a_marker_is_as_sure_as_the_documents_read_alone(
+    waypoint, desk, groq, monkeypatch, written, levels, style
+):
+    monkeypatch.setenv("CITATION_STYLE", style)
     groq.replies[:] = [Reply(f"A member with 8 visits a month is in the {written} class.")]
     answer = json.loads(waypoint("ask", "--json", "Which class is a member with 8 visits a month in?")[1])
 
