@@ -16,7 +16,7 @@ STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meanin
 """Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
 AHEAD: Final = "ahead"
 """The feature that the ranker itself measures."""
-FEWEST_COMPARED: Final = 2
+FEWEST_COMPARED, ALONE = 2, 1.5
 FARTHEST: Final = 3.0
 """A feature further away from its mean than so many standard deviations tells no more."""
 
@@ -72,12 +72,11 @@ class Ranker:
     def with_lead(self, values: Matrix, agreement: Matrix) -> Matrix:
         """Return the values with the share of all that each statement has with those that say the same."""
         place, found = list(self.features).index, values.copy()
-        if len(values) < FEWEST_COMPARED:  # Without a rival it is as far ahead as it holds the question.
-            found[:, place(AHEAD)] = values[:, place("near")]
-            return found
-        scores = self.scores(values)
+        near, scores = values[:, place("near")], self.scores(values)
         shares = np.exp(scores - scores.max(initial=-np.inf))
         found[:, place(AHEAD)] = np.minimum(1.0, agreement @ shares / shares.sum())
+        if np.count_nonzero(near) < FEWEST_COMPARED:  # To be ahead of what holds nothing of the question says little.
+            found[:, place(AHEAD)] = np.minimum(found[:, place(AHEAD)], ALONE * near)
         return found
 
     def text(self) -> str:

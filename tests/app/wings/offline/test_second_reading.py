@@ -116,7 +116,7 @@ def test_a_figure_that_no_source_has_gives_way_to_the_one_that_stands_there(wayp
 
 def test_a_decline_stands_where_the_documents_are_not_sure_either(waypoint, desk, groq):
     groq.replies[:] = [Reply(DECLINE)]
-    answer = json.loads(waypoint("ask", "How old is the yard?", "--json")[1])
+    answer = json.loads(waypoint("ask", "Who paints the cranes?", "--json")[1])
 
     assert (answer["outcome"], answer["answer"]) == ("declined", DECLINE)
 
