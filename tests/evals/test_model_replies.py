@@ -23,9 +23,8 @@ SURE = {"high", "medium"}
 def test_a_right_answer_is_shown_for_more_questions_than_the_model_answers_and_hardly_a_wrong_one_as_sure(
     groq, tmp_path
 ):
-    replies = {
-        row["id"]: row["reply"] for row in map(json.loads, (HERE / "model_replies.jsonl").open(encoding="utf-8"))
-    }
+    lines = (HERE / "model_replies.jsonl").read_text(encoding="utf-8").splitlines()
+    replies = {row["id"]: row["reply"] for row in map(json.loads, lines)}
     places = {"chroma_path": tmp_path / "chroma", "llm_base_url": groq.url, "groq_api_key": "gsk_test"}
     services = open_service(load_settings(_env_file=None, vector_store_type="memory", llm_max_retries=0, **places))
     services.index.ingest([sample_corpus()])
