@@ -77,11 +77,11 @@ def _shorten(root: Run, runs: Trace) -> None:
     for run in runs:
         outputs = run.outputs or {}
         if run.run_type == "retriever":
-            kept = []
+            passages = []
             for document in outputs.get("documents") or []:
                 place = {name: document.metadata[name] for name in _PLACE if document.metadata.get(name) is not None}
-                kept.append(Document(document.page_content, metadata=place))
-            run.outputs = {"documents": kept}
+                passages.append(Document(document.page_content, metadata=place))
+            run.outputs = {"documents": passages}
         elif run.parent_run_id == root.id:
             same = {name for name, value in outputs.items() if value and value == answer.get(name)}
             run.outputs = {name: f"see {root.name}" if name in same else value for name, value in outputs.items()}
@@ -220,13 +220,13 @@ class Experiments:
         wanted = {
             uuid5(NAMESPACE_URL, f"{dataset.id}/{question['metadata']['id']}"): question for question in questions
         }
-        held = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
+        present = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
         new = [
             {"id": key, "inputs": one["inputs"], "reference_outputs": one["outputs"], "metadata": one["metadata"]}
             for key, one in wanted.items()
-            if key not in held
+            if key not in present
         ]
-        changed = [{"id": key, **one} for key, one in wanted.items() if key in held and _differs(held[key], one)]
+        changed = [{"id": key, **one} for key, one in wanted.items() if key in present and _differs(present[key], one)]
         if new:
             self._client.create_examples(dataset_id=dataset.id, examples=new)
         if changed:

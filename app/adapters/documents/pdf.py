@@ -169,14 +169,21 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
         _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), title),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
         headings=tuple(
-            Heading(without_controls(one.text), one.level, at(one.page, one.first), at(one.page, one.end))
-            for one in found
-            if one.page not in covers
+            Heading(
+                without_controls(heading.text),
+                heading.level,
+                at(heading.page, heading.first),
+                at(heading.page, heading.end),
+            )
+            for heading in found
+            if heading.page not in covers
         ),
         tables=tuple(
             sorted(
-                Table(at(one.page, one.head), at(one.page, one.head + one.heads), at(one.last_page, one.end))
-                for one in (*written, *tables(kept))
+                Table(
+                    at(table.page, table.head), at(table.page, table.head + table.heads), at(table.last_page, table.end)
+                )
+                for table in (*written, *tables(kept))
             )
         ),
         warnings=(*warnings, *left_out((text for page in pages for text in page.unseen), UNSEEN), *without),

@@ -89,10 +89,10 @@ def read_page_file(name: str, file: Path | None) -> Any:
 
 def offered(examples: Examples, language: str, present: Callable[[Collection[str]], Collection[str]]) -> list[str]:
     """Return the questions in a language that can be answered: their documents are among the `present` ones."""
-    found = [Example(question=one) if isinstance(one, str) else one for one in examples.get(language, [])]
-    named = [one["document"] for one in found if "document" in one]
-    held = present(named) if named else ()
-    return [one["question"] for one in found if "document" not in one or one["document"] in held]
+    questions = [Example(question=each) if isinstance(each, str) else each for each in examples.get(language, [])]
+    named = [each["document"] for each in questions if "document" in each]
+    available = present(named) if named else ()
+    return [each["question"] for each in questions if "document" not in each or each["document"] in available]
 
 
 def file_in(folder: Path | None, *names: str) -> Path | None:
