@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chains.confidence.composite import answer_quality, without_markers
-from chains.confidence.levels import REASONS, UNKNOWN_SCORES, Thresholds, supported_share
+from chains.confidence.levels import NEARLY, REASONS, UNKNOWN_SCORES, Thresholds, supported_share
 from chains.errors import ConfigurationError
 from chains.metadata import MATCH, UNSURE
 from chains.question import readable
@@ -22,7 +22,6 @@ from chains.text.tokens import tokens
 
 NAMED = 2  # How many features a reason names.
 NOTABLE = 0.1  # By less of the log odds a feature is not worth a reason.
-UNCONFIRMED = "Doubtful; check the sources. The model named none, and the documents alone do not lead to this"
 SILENT = "The language model gave no answer that the documents support; these are their own words"
 PARTLY = "No document says a part of it"
 OPENINGS = {
@@ -117,11 +116,9 @@ class CalibratedConfidence:
         found = features(state)
         probability = self.model.probability(found)
         if state["outcome"] == "unsure" and state["citations"]:
-            score = min(probability, (self.thresholds.medium - _NEARLY) * (1 - _ROOM * (1 - probability)))
+            score = min(probability, (self.thresholds.medium - NEARLY) * (1 - _ROOM * (1 - probability)))
             told = UNSURE in state["message"].response_metadata
             return {**self.thresholds.confidence(score, REASONS["unsure"] if told else SILENT, found), "level": "low"}
-        if state.get("match") == 0 and state["outcome"] == "answered":
-            return self.thresholds.confidence(min(probability, self.thresholds.medium - _NEARLY), UNCONFIRMED, found)
         if doubted := self.thresholds.doubted(state, probability, found):
             return doubted
         share = supported_share(state)
@@ -150,8 +147,8 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """For each feature what is said of a low and of a high value."""
 
-# No probability is nearer to 0 or 1. The room below Medium in which the likelier of two unsure answers stays ahead.
-_NEARLY, _ROOM = 0.001, 0.15
+# The room below Medium in which the likelier of two unsure answers stays ahead.
+_ROOM = 0.15
 
 
 def features(state: Cited) -> dict[str, float]:
@@ -161,7 +158,7 @@ def features(state: Cited) -> dict[str, float]:
     length say nothing more of a quotation. Not every retriever gives similarities.
     """
     if (probability := state["message"].response_metadata.get(MATCH, state.get("match") or None)) is not None:
-        bounded = min(1 - _NEARLY, max(_NEARLY, probability))
+        bounded = min(1 - NEARLY, max(NEARLY, probability))
         return {"match": math.log(bounded / (1 - bounded))}
     passages, matched = state["documents"], [one for one in state["citations"] if one["matched"]]
     headings = " ".join(f"{one['title']} {one['section'] or ''}" for one in matched)

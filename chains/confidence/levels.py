@@ -11,6 +11,9 @@ from chains.state import Cited, Confidence, Outcome, PartConfidence, passages_of
 
 UNKNOWN_SCORES = "The retriever gives no relevance scores"
 NO_MATCH = "No citation could be matched to a source"
+UNCONFIRMED = "Doubtful; check the sources. The model named none, and the documents alone do not lead to this"
+# No probability is nearer to 0 or 1, or to the level above.
+NEARLY = 0.001
 # Share of the score that is kept where the language model was unreachable or broke off.
 DEGRADED_SHARE = 0.5
 
@@ -104,7 +107,7 @@ class Thresholds:
             raise ConfigurationError(f"the thresholds must be in order, 0 <= low < medium < high <= 1, not {self}")
 
     def doubted(self, state: Cited, score: float, found: Mapping[str, float]) -> Confidence | None:
-        """Return the confidence of what no strategy rates higher: no answer, or one that is degraded or disputed."""
+        """Return the confidence of what no strategy rates higher: no answer, a degraded or a doubtful one."""
         if state["outcome"] in REASONS:
             return self.confidence(0.0, REASONS[state["outcome"]], found)
         if state["outcome"] == "degraded":
@@ -112,6 +115,8 @@ class Thresholds:
             return self.confidence(DEGRADED_SHARE * score, reason, found)
         if not any(citation["matched"] for citation in state["citations"]):
             return self.confidence(DEGRADED_SHARE * score, NO_MATCH, found)
+        if state.get("match") == 0:
+            return self.confidence(min(score, self.medium - NEARLY), UNCONFIRMED, found)
         disagreement = disagreement_of(state)
         return self.confidence(min(score, self.medium), disagreement, found) if disagreement else None
 
