@@ -132,8 +132,7 @@ class CiteSources:
         shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)
         raw = str(state["message"].text)
         if is_unsure := bool(state["message"].response_metadata.get(UNSURE)):
-            opening, gap, quoted = raw.partition("\n")
-            raw = translated(opening, state.get("language"), self.translations) + gap + quoted
+            raw = self._with_translated_line(raw, state)
         answer, references, notes = self._read(raw, shown)
         found = self._cite(answer, references, shown, asked, notes=notes)
         several = "parts" in state
@@ -143,6 +142,7 @@ class CiteSources:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
         if outcome in {"declined", "ungrounded"} and self.reader and (quotes := self.reader(state)):
+            quotes = quotes.model_copy(update={"content": self._with_translated_line(quotes.text, state)})
             draft = answer if outcome == "ungrounded" else ""
             return {**replace(self, reader=None)(Generated(**{**state, "message": quotes})), "draft": draft}
         match = self._match(state, found) if outcome == "answered" and self.reader else None
@@ -184,6 +184,10 @@ class CiteSources:
             older=older[1] if older else None,
             match=match,
         )
+
+    def _with_translated_line(self, quotations: str, state: Generated) -> str:
+        line, gap, quoted = quotations.partition("\n")
+        return translated(line, state.get("language"), self.translations) + gap + quoted
 
     def _match(self, state: Generated, found: CheckedText) -> float | None:
         """Return how sure the reader is of the quotations that say what an answer without markers says; 0 if none do.

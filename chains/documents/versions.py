@@ -246,6 +246,16 @@ def is_left(title: str, question: str) -> bool:
     return not is_in_force(title) and not names_edition(title, question)
 
 
+def left_titles(titles: Sequence[str], question: str) -> list[bool]:
+    """Say for each title whether it is of another version than the question names, or else than is in force."""
+    left = [is_left(title, question) for title in titles]
+    marked = {series_of(title) for title, out in zip(titles, left, strict=True) if not out and MARK.search(title)}
+    return [
+        out or (series_of(title) in marked and not names_edition(title, question))
+        for title, out in zip(titles, left, strict=True)
+    ]
+
+
 def names_edition(title: str, question: str) -> bool:
     """Say whether a question names the edition of a title, or the year or month of it; any day is of its year."""
     named = list(_edition(STATE.sub("", title)))

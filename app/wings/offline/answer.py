@@ -49,7 +49,7 @@ _CONDITION: Final = re.compile(
     re.I,
 )
 _DENYING: Final = r"(?:(?:do|does|is|are|may|can|must)(?: not|n['’]t)|cannot|appl(?:y|ies) only)\b"
-LIMITS: Final = re.compile(
+_LIMITS: Final = re.compile(
     rf"(?:But|Except\w*|However|Only|Unless)\b|(?:It|They|(?:The|That|These|This|Those)(?: \w+)?) {_DENYING}"
 )
 """How a sentence begins that limits the one before it."""
@@ -60,13 +60,15 @@ class OfflineAnswer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
     `text` quotes statements; it is empty where none is near. `given` is False where the answer is not sure enough,
-    `unsure` True where it is quoted all the same. `parts` are the answers to the questions of a message.
+    `unsure` True where it is quoted all the same. One that is `whole` is about documents as wholes. `parts` are the
+    answers to the questions of a message.
     """
 
     text: str
     probability: float
     unsure: bool = False
     given: bool = True
+    whole: bool = False
     parts: "Sequence[OfflineAnswer]" = ()
 
     def worded(self, prompts_folder: Path | None = None) -> str:
@@ -204,7 +206,7 @@ def in_context(statement: Statement, statements: Sequence[Statement]) -> list[St
     if statement.refers and place and statements[place - 1].block == statement.block:
         first -= 1
     beside = statements[place + 1 :][:1]
-    if statement.kind == "sentence" and beside and beside[0].block == statement.block and LIMITS.match(beside[0].said):
+    if statement.kind == "sentence" and beside and beside[0].block == statement.block and _LIMITS.match(beside[0].said):
         last += 1
     return list(statements[first : last + 1])
 

@@ -12,7 +12,7 @@ from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, M
 from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
-from chains.documents.versions import MARK, STATE, holds_on, is_left, names_edition, series_of
+from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
 from chains.text.quantities import UNITS, Quantity, quantities
@@ -106,15 +106,7 @@ class Evidence:
         scores: Sequence[float | None] = (),
     ) -> None:
         self.question, self.entries = question, entries
-        # Of another version than the question names, or else than is in force.
-        left = [is_left(entry.title, question.text) for entry in entries]
-        marked = {
-            series_of(one.title) for one, out in zip(entries, left, strict=True) if not out and MARK.search(one.title)
-        }
-        left = [
-            out or (series_of(entry.title) in marked and not names_edition(entry.title, question.text))
-            for entry, out in zip(entries, left, strict=True)
-        ]
+        left = left_titles([entry.title for entry in entries], question.text)
         is_dated = any(one.measure == "date" for one in question.quantities)
         found = [
             (statement, n)

@@ -166,17 +166,14 @@ def quoted_instead(model: OfflineChatModel, state: Generated) -> AIMessage | Non
 
     None where it is not sure that the quotations answer the question.
     """
-    context, folder, facts = state["context"]["text"], model.prompts_folder, facts_of(state)
-    if whole := overview(facts[ASKED], entries(context)):
-        told = {MATCH: whole.probability}
-        return AIMessage(f"{prompts.load('quoted', folder)}\n\n{whole.text}", response_metadata=told)
-    asked = HumanMessage(facts[ASKED], additional_kwargs=facts)
-    reply = model.reply([SystemMessage(f"<context>\n{context}\n</context>"), asked])
+    facts = facts_of(state)
+    context = SystemMessage(f"<context>\n{state['context']['text']}\n</context>")
+    reply = model.reply([context, HumanMessage(facts[ASKED], additional_kwargs=facts)])
     if not reply.given:
         return None
-    return AIMessage(
-        f"{prompts.load('unsure', folder)}\n\n{reply.text}", response_metadata={UNSURE: True, MATCH: reply.probability}
-    )
+    line = prompts.load("quoted" if reply.whole else "unsure", model.prompts_folder)
+    metadata = {MATCH: reply.probability, UNSURE: not reply.whole}
+    return AIMessage(f"{line}\n\n{reply.text}", response_metadata=metadata)
 
 
 def _asked(messages: Sequence[BaseMessage]) -> tuple[str, str]:

@@ -35,7 +35,7 @@ def overview(question: str, shown: Sequence[Entry]) -> OfflineAnswer | None:
         named = {title: documents[title] for title in held if held[title] == max(held.values()) >= MOST_HELD}
         form = _changed if asked.form == "changes" else _summarised
         lines = list(form(question, named)) if named and (asked.subject or form is _changed) else []
-    return OfflineAnswer("\n".join(lines), SURE) if lines else None
+    return OfflineAnswer("\n".join(lines), SURE, whole=True) if lines else None
 
 
 def _listed(asked: Overview, documents: Documents) -> Iterator[str]:

@@ -84,6 +84,14 @@ def test_where_no_point_stands_the_documents_are_quoted(waypoint, desk, groq, qu
     assert "The daily meal allowance is 55 euro." in shown
 
 
+def test_the_line_above_quoted_documents_is_in_the_language_of_the_asker(waypoint, desk, groq):
+    groq.replies[:] = [Reply("It makes every journey of our staff safe, green and comfortable.")]
+    answer = json.loads(waypoint("ask", "--json", "--language", "id", SUMMARY)[1])["answer"]
+
+    assert answer.startswith("Tidak ada sumber yang mendukung ringkasan")
+    assert "The daily meal allowance is 55 euro." in answer
+
+
 def test_without_the_offline_answerer_an_overview_stays_ungrounded(waypoint, desk, groq, monkeypatch):
     monkeypatch.setenv("LLM_FALLBACK", "false")
     groq.replies[:] = [Reply("It makes every journey of our staff safe, green and comfortable.")]
@@ -134,7 +142,9 @@ def test_an_answer_without_a_marker_is_as_sure_as_the_documents_read_alone(
     assert answer["confidence"]["level"] in levels
 
 
-def test_an_unmarked_answer_that_nothing_confirms_is_doubtful(waypoint, desk, groq, monkeypatch):
+@pytest.mark.parametrize("strategy", ["calibrated", "composite"])
+def test_an_unmarked_answer_that_nothing_confirms_is_doubtful(waypoint, desk, groq, monkeypatch, strategy):
+    monkeypatch.setenv("CONFIDENCE_STRATEGY", strategy)
     groq.replies[:] = [Reply("Flights below 600 km are not booked.")]
     asked = ("ask", "--json", "May I fly to a town that is 550 km away?")
     doubted = json.loads(waypoint(*asked)[1])
@@ -144,4 +154,5 @@ def test_an_unmarked_answer_that_nothing_confirms_is_doubtful(waypoint, desk, gr
 
     assert (doubted["outcome"], rated["outcome"]) == ("answered", "answered")
     assert doubted["confidence"]["level"] in {"low", "very_low"}
+    assert "The model named none" in doubted["confidence"]["reason"]
     assert doubted["confidence"]["score"] <= rated["confidence"]["score"]
