@@ -147,8 +147,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """For each feature what is said of a low and of a high value."""
 
-# The room below Medium in which the likelier of two unsure answers stays ahead.
-_ROOM = 0.15
+_ROOM = 0.15  # Below Medium, in which the likelier of two unsure answers stays ahead.
 
 
 def features(state: Cited) -> dict[str, float]:

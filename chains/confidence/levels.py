@@ -12,8 +12,7 @@ from chains.state import Cited, Confidence, Outcome, PartConfidence, passages_of
 UNKNOWN_SCORES = "The retriever gives no relevance scores"
 NO_MATCH = "No citation could be matched to a source"
 UNCONFIRMED = "Doubtful; check the sources. The model named none, and the documents alone do not lead to this"
-# No probability is nearer to 0 or 1, or to the level above.
-NEARLY = 0.001
+NEARLY = 0.001  # No probability is nearer to 0 or 1, or to the level above.
 # Share of the score that is kept where the language model was unreachable or broke off.
 DEGRADED_SHARE = 0.5
 

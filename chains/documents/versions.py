@@ -248,12 +248,9 @@ def is_left(title: str, question: str) -> bool:
 
 def left_titles(titles: Sequence[str], question: str) -> list[bool]:
     """Say for each title whether it is of another version than the question names, or else than is in force."""
-    left = [is_left(title, question) for title in titles]
-    marked = {series_of(title) for title, out in zip(titles, left, strict=True) if not out and MARK.search(title)}
-    return [
-        out or (series_of(title) in marked and not names_edition(title, question))
-        for title, out in zip(titles, left, strict=True)
-    ]
+    marked = {series_of(title) for title in titles if MARK.search(title) and not is_left(title, question)}
+    others = (not is_in_force(title) or series_of(title) in marked for title in titles)
+    return [is_other and not names_edition(title, question) for title, is_other in zip(titles, others, strict=True)]
 
 
 def names_edition(title: str, question: str) -> bool:

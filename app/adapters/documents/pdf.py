@@ -169,21 +169,14 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
         _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), title),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
         headings=tuple(
-            Heading(
-                without_controls(heading.text),
-                heading.level,
-                at(heading.page, heading.first),
-                at(heading.page, heading.end),
-            )
-            for heading in found
-            if heading.page not in covers
+            Heading(without_controls(part.text), part.level, at(part.page, part.first), at(part.page, part.end))
+            for part in found
+            if part.page not in covers
         ),
         tables=tuple(
             sorted(
-                Table(
-                    at(table.page, table.head), at(table.page, table.head + table.heads), at(table.last_page, table.end)
-                )
-                for table in (*written, *tables(kept))
+                Table(at(area.page, area.head), at(area.page, area.head + area.heads), at(area.last_page, area.end))
+                for area in (*written, *tables(kept))
             )
         ),
         warnings=(*warnings, *left_out((text for page in pages for text in page.unseen), UNSEEN), *without),

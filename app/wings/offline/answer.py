@@ -59,9 +59,8 @@ _WITHOUT: Final = re.compile(r"\bwithout\b(?: (?:an?|the|any)\b)?", re.IGNORECAS
 class OfflineAnswer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
-    `text` quotes statements; it is empty where none is near. `given` is False where the answer is not sure enough,
-    `unsure` True where it is quoted all the same. One that is `whole` is about documents as wholes. `parts` are the
-    answers to the questions of a message.
+    `text` quotes statements; it is empty where none is near. Where the answer is not sure enough `given` is False, and
+    `unsure` True if it is quoted all the same; `whole` is one about documents. `parts` answer a message's questions.
     """
 
     text: str

@@ -172,8 +172,7 @@ def quoted_instead(model: OfflineChatModel, state: Generated) -> AIMessage | Non
     if not reply.given:
         return None
     line = prompts.load("quoted" if reply.whole else "unsure", model.prompts_folder)
-    metadata = {MATCH: reply.probability, UNSURE: not reply.whole}
-    return AIMessage(f"{line}\n\n{reply.text}", response_metadata=metadata)
+    return AIMessage(f"{line}\n\n{reply.text}", response_metadata={MATCH: reply.probability, UNSURE: not reply.whole})
 
 
 def _asked(messages: Sequence[BaseMessage]) -> tuple[str, str]:
