@@ -162,7 +162,6 @@ class Observer(Protocol):
     """Is notified of the calls of a chain. It must not block; its exceptions are logged and do not reach the caller."""
 
     def started(self, call: Call, /) -> None:
-        """Handle the start of a call."""
         del call  # An observer of the end alone needs nothing of it.
 
     def ended(self, call: Call, /) -> None:

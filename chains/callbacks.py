@@ -247,7 +247,6 @@ class Worker:
         self.thread.start()
 
     def submit(self, function: Callable[[], Result]) -> Future[Result]:
-        """Have a function run, and return its result to come."""
         outcome = Future[Result]()
         self._tasks.put((outcome, function))
         return outcome

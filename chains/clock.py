@@ -12,8 +12,7 @@ class Clock(Protocol):
     def now(self) -> float:
         """Return a time in seconds that only grows; its zero means nothing."""
 
-    def sleep(self, seconds: float) -> None:
-        """Wait in this thread."""
+    def sleep(self, seconds: float) -> None: ...
 
     async def asleep(self, seconds: float) -> None:
         """Wait without holding up the event loop."""

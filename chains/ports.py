@@ -31,8 +31,7 @@ class WordSimilarity(Protocol):
 class TokenCounter(Protocol):
     """Counts the tokens of a text."""
 
-    def count(self, text: str, /) -> int:
-        """Return the number of tokens."""
+    def count(self, text: str, /) -> int: ...
 
     def cut(self, text: str, tokens: int, /) -> str:
         """Return the beginning of the text that fits into `tokens` tokens."""
@@ -61,8 +60,7 @@ class ChunkStore(Protocol):
     def reading(self) -> AbstractContextManager[object]:
         """Read everything in the body, the index of words included, from one snapshot where the store can."""
 
-    def count(self) -> int:
-        """Return the number of chunks."""
+    def count(self) -> int: ...
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return the similarities of the chunks nearest to `vector` by id, the nearest first."""

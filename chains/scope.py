@@ -216,7 +216,6 @@ class CurrentScope(Runnable[Searching, Redirect | None]):
     is_held: Callable[[str, RunnableConfig | None], bool] | None = None
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        """Return the redirect of the first gate, if all decline."""
         declined = _first_if_all([gate.invoke(input, config) for gate in self.current()])
         return input.get("scope") if declined is None or self._names_code(input, config) else declined
 

@@ -354,7 +354,6 @@ def passages_of(part: int, passages: Sequence[Passage]) -> list[tuple[int, Passa
 
 
 def is_blocked(state: Mapping[str, Any]) -> bool:
-    """Return whether a safety check or the moderator blocked the question."""
     return _blocked_text(state) is not None
 
 

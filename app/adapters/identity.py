@@ -54,8 +54,7 @@ class Authenticator(Protocol):
     async def find(self, token: str) -> Identity | None:
         """Return the caller; None if the token is unknown or expired. Raise IdentityStoreError without an answer."""
 
-    async def aclose(self) -> None:
-        """Close what is open."""
+    async def aclose(self) -> None: ...
 
 
 def session_identity(text: bytes | str) -> Identity | None:

@@ -39,8 +39,7 @@ class Database(ABC):
         """Return where the database is, without a secret, for messages."""
 
     @abstractmethod
-    def explained(self, error: BaseException) -> VectorStoreError:
-        """Return the error that says what happened, and what to do."""
+    def explained(self, error: BaseException) -> VectorStoreError: ...
 
     @abstractmethod
     def lock(self, name: str) -> AbstractContextManager[bool]:

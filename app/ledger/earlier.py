@@ -63,7 +63,6 @@ def bring_events(database: Database, file: Path) -> int:
 
 
 def bring_jobs(database: Database, folder: Path) -> int:
-    """Bring over the upload jobs of a folder, and return their number."""
     values = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("[0-9a-f]*.json"))]
     rows = [
         {"id": value["job_id"], "state": value["state"], "created_at": value["created_at"], "value": as_json(value)}

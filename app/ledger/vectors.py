@@ -48,8 +48,7 @@ class VectorIndex(Protocol):
     def fill(self, version: str, ids: Sequence[str], read: Read) -> None:
         """Bring it to this version: delete what is not among the ids, and add what it lacks, in portions."""
 
-    def close(self) -> None:
-        """Close what is open."""
+    def close(self) -> None: ...
 
 
 class Vectors:

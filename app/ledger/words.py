@@ -286,7 +286,6 @@ class PostingsWords(Words):
 
     @cached_property
     def _size(self) -> tuple[int, float]:
-        """Return the number of passages, and the mean number of their tokens."""
         [[passages, tokens]] = self._database.rows(SIZE.format(shown=self._shown))
         return int(passages), float(tokens) / passages if passages else 1.0
 

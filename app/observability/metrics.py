@@ -56,11 +56,9 @@ class Metrics:
         return Histogram(name, help, labels, buckets=buckets, registry=self.counted)
 
     def gauges(self, name: str, help: str, labels: Sequence[str], read: Callable[[], Mapping[Any, float]]) -> None:
-        """Add a gauge whose values `read` returns by the values of `labels`."""
         self.read.register(_Reader(partial(GaugeMetricFamily, name, help, labels=labels), read))
 
     def counts(self, name: str, help: str, labels: Sequence[str], read: Callable[[], Mapping[Any, float]]) -> None:
-        """Add a counter whose values `read` returns by the values of `labels`."""
         self.read.register(_Reader(partial(CounterMetricFamily, name, help, labels=labels), read))
 
     def request(self, *, method: str, route: str, status: int, seconds: float) -> None:
@@ -109,7 +107,6 @@ class Metrics:
         }
 
     def text(self) -> bytes:
-        """Return all metrics in the text format of Prometheus."""
         counted = self.counted
         if self.shared is not None:
             counted = CollectorRegistry()

@@ -88,7 +88,6 @@ class Settings(Fitting):
 
     @property
     def link_hosts(self) -> tuple[str, ...]:
-        """Return the hosts of TRUSTED_LINK_HOSTS; none means any."""
         return tuple(self.safety.link_hosts.split(",")) if self.safety.link_hosts else ()
 
     @property
@@ -132,7 +131,6 @@ class Settings(Fitting):
 
     @property
     def uses_redis(self) -> bool:
-        """Return whether sessions or rate limits are in Redis."""
         return self.has_redis_sessions or self.counts_in_redis
 
     @property
@@ -152,7 +150,6 @@ def fields() -> Mapping[str, FieldInfo]:
 
 @cache
 def groups() -> dict[str, type[Group]]:
-    """Return the groups by their names in `Settings`."""
     members = Settings.model_fields.items()
     return {name: cast("type[Group]", field.annotation) for name, field in members if name != "names_index"}
 

@@ -188,7 +188,6 @@ class Group(BaseSettings, Fitting):
 
     @classmethod
     def variables(cls) -> dict[str, str]:
-        """Return the name of each field by its variable, in lower case."""
         return {cls.names_of(name)[0]: name for name in cls.model_fields}
 
     @classmethod

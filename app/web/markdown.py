@@ -117,7 +117,6 @@ def place_chips(html: str, chips: Sequence[Chip]) -> str:
 
 
 def without_bidi(text: str) -> str:
-    """Return a text that runs in the direction of its letters."""
     return _BIDI.sub("", text)
 
 

@@ -28,7 +28,6 @@ def text(words: Mapping[str, str], key: str, **values: object) -> str:
 
 
 def choose(requested: str | None, chosen_before: str | None, accept_language: str) -> str:
-    """Return the code of a visitor's language."""
     weighed = []
     for part in accept_language[:1000].split(","):
         tag, _, weight = part.partition(";")

@@ -53,7 +53,6 @@ class Caches:
     stats: CacheStats = field(default_factory=CacheStats)
 
     def embeddings(self, embeddings: Embeddings) -> Embeddings:
-        """Return the embeddings with the vectors of questions cached."""
         if not self._is_on(self.settings.cache.embeddings):
             return embeddings
         return CachedQuestionEmbeddings(embeddings, self._level("embedding", TypeAdapter(list[float])))
@@ -179,7 +178,6 @@ class Certification:
         ledger_of(self.settings).state(FACT, None)
 
     def changed(self) -> list[str]:
-        """Return the names of what has changed since the certification."""
         if self.certificate is None:
             return []
         now = {"index": str(self.index_version()), **self._made_by}

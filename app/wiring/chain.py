@@ -120,7 +120,6 @@ def calibrated(settings: Settings) -> confidence.ConfidenceStrategy:
 
 
 def composite(settings: Settings) -> confidence.ConfidenceStrategy:
-    """Rate by four factors."""
     return confidence.CompositeConfidence(_thresholds(settings), top_k=settings.retrieval.top_k)
 
 
@@ -199,7 +198,6 @@ class Answerer:
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
-        """Return the retriever: RETRIEVAL_URL, or RETRIEVER_TYPE over the current index."""
         if self.remote is not None:
             return self.remote
         titles = self.index.library.compared

@@ -76,7 +76,6 @@ class Index:
 
     @cached_property
     def outbox(self) -> Outbox | None:
-        """Return the outbox of events; None if events are off."""
         events = self.settings.events
         if self.parts.outbox is not None or events.rabbitmq_url is None or not events.enabled:
             return self.parts.outbox

@@ -121,7 +121,6 @@ class Library:
         return source.path.is_relative_to(uploads_folder(self.settings))
 
     def is_sample(self, source: Source) -> bool:
-        """Return whether a document belongs to the sample corpus."""
         return Path(source.root) == self.sample
 
     def close(self) -> None:

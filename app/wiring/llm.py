@@ -126,7 +126,6 @@ def openrouter(settings: Settings) -> BaseChatModel:
 
 
 def openai_compatible(settings: Settings) -> BaseChatModel:
-    """Return the model of a service that speaks OpenAI's protocol."""
     with hooks.from_extra("openai", "a provider that speaks OpenAI's protocol"):
         from app.adapters.llm.openai_compatible import openai_compatible_model
     return openai_compatible_model(**_options(settings))

@@ -32,7 +32,6 @@ RERANKERS = {"cross-encoder": "reranking.cross_encoder:cross_encoder", "llm": "r
 
 
 def embedding_service(settings: Settings, clock: Clock) -> Embeddings:
-    """Return the embeddings of a service that speaks OpenAI's protocol."""
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
 
     return HttpEmbeddings(
@@ -80,7 +79,6 @@ def word_similarity() -> WordVectors:
 
 
 def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
-    """Return the retriever that asks the service of RETRIEVAL_URL."""
     from app.adapters.retrieval import KIND, RemoteRetriever
     from app.adapters.service_calls import ServiceCalls
 
@@ -132,12 +130,10 @@ def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Mode
 
 
 def similarity(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
-    """Search by meaning."""
     return retrievers.SimilarityRetriever(**_searching(settings, store, words))
 
 
 def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
-    """Search by meaning, with less repetition."""
     options: dict[str, Any] = {"fetch_k": settings.retrieval.mmr_fetch_k, "weight": settings.retrieval.mmr_lambda}
     return retrievers.MmrRetriever(**options, **_searching(settings, store, words))
 
@@ -158,6 +154,5 @@ def _searching(settings: Settings, store: ChunkStore, words: WordIndex) -> dict[
 
 
 def _limits(settings: Settings) -> dict[str, Any]:
-    """Return the limits that every retriever has."""
     retrieval = settings.retrieval
     return {"top_k": retrieval.top_k, "threshold": retrieval.threshold, "link_hosts": settings.link_hosts}

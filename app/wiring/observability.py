@@ -216,6 +216,5 @@ async def ping_redis(url: str, *, timeout_s: float) -> None:
 
 
 def answers(ping: Callable[[], Coroutine[Any, Any, None]]) -> str:
-    """Return that a server answers, or raise what `ping` raises."""
     asyncio.run(ping())
     return "answers"

@@ -94,6 +94,5 @@ def read_scopes(
 
 
 def folder_of(path: Path) -> Path:
-    """Return the root folder of a path given to an ingestion."""
     real = real_path(path)
     return real if real.is_dir() else real.parent

@@ -125,7 +125,6 @@ def current_of(index: PassageIndex, bring_over: Callable[[], object]) -> Callabl
 
 
 def parser(settings: Settings) -> "IsolatedParser":
-    """Return the configured way to read and split files."""
     from app.adapters.documents.process import IsolatedParser
     from chains.ingestion.chunks import Chunker
 

@@ -51,8 +51,7 @@ class ExpiringStore(Protocol):
 
     is_quick: bool
 
-    def get(self, name: str) -> bytes | None:
-        """Return the value; None if it is missing or expired."""
+    def get(self, name: str) -> bytes | None: ...
 
     def set(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
         """Keep the value for `ttl_s` seconds; by default, and for 0, as long as the store keeps values."""

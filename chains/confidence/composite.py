@@ -79,7 +79,6 @@ def factors(scores: Sequence[float], chunks: int, top_k: int, answer: str) -> di
 
 
 def composite(found: dict[str, float]) -> float:
-    """Return the weighted mean of the factors; 0 where no chunk was found."""
     return sum(weight * found[name] for name, weight in WEIGHTS.items()) if found["coverage"] else 0.0
 
 

@@ -120,18 +120,15 @@ class Thresholds:
         return self.confidence(min(score, self.medium), disagreement, found) if disagreement else None
 
     def level(self, score: float) -> str:
-        """Return `high`, `medium`, `low` or `very_low`."""
         bounds = (("high", self.high), ("medium", self.medium), ("low", self.low))
         return next((name for name, least in bounds if score >= least), "very_low")
 
     def confidence(self, score: float, reason: str, found: Mapping[str, float]) -> Confidence:
-        """Return a score with its level, its reason and its factors."""
         factors = {name: round(value, 4) for name, value in found.items()}
         return Confidence(level=self.level(score), score=round(score, 4), reason=reason, factors=factors)
 
 
 def without_confidence(_: Cited) -> Confidence:
-    """Return the confidence of an answer where confidence is turned off."""
     return Confidence(level="unknown", score=0.0, reason="Confidence is turned off", factors={})
 
 

@@ -159,8 +159,7 @@ class ByDocument(Protocol):
     def documents(self) -> Sequence[tuple[str, int, str, str]]:
         """Return the id of each document, the number of its passages, and the ids of the first and the last."""
 
-    def chunks_of(self, document: str) -> list[str]:
-        """Return the ids of a document's passages, in order."""
+    def chunks_of(self, document: str) -> list[str]: ...
 
 
 class FieldIndex:

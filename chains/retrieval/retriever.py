@@ -28,8 +28,7 @@ class Titles(Protocol):
     """The documents that an audience may see, with what tells each from others of the same title."""
 
     @property
-    def entries(self) -> Mapping[str, Entry]:
-        """Return them by their ids."""
+    def entries(self) -> Mapping[str, Entry]: ...
 
     @property
     def labels(self) -> Mapping[str, Sequence[str]]:
@@ -96,8 +95,7 @@ class ChunkRetriever(BaseRetriever):
     """The threads in which an awaited search runs; None are the event loop's own."""
 
     @abstractmethod
-    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the chunks, best first, with their `score` in the metadata."""
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]: ...
 
     @model_validator(mode="before")
     @classmethod

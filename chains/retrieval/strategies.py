@@ -96,7 +96,6 @@ class HybridRetriever(ChunkRetriever):
     candidates: int = CANDIDATES
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the best chunks, the best first, with `score` and `fused_score`."""
         with self.store.reading():
             asked = self.words.corrected(query, filters.where(), self.is_word)
             named = self.words.named(asked, filters.where())

@@ -224,7 +224,6 @@ def advice_on(error: Exception) -> str:
 def tool_question(
     question: str, history: Sequence[HistoryMessage] | None = None, filters: dict[str, Any] | None = None
 ) -> Question:
-    """Return what a model has filled in as the chain's question."""
     given = {"question": question, "history": list(history or ()), "filters": filters}
     return cast("Question", {name: value for name, value in given.items() if value})
 
