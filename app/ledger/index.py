@@ -6,7 +6,6 @@ Passages are added and deleted with their words, in the form of each dialect.
 import json
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -171,6 +170,8 @@ class PassageIndex(Held):
             add(self.database, batch, number, self.recipe.fields)
             number += len(batch)
         if number > first and stated:
+            if self.database.dialect == "postgresql":
+                self.database.run(COUNT_TERMS, {"first": first})
             index_vectors(self.database, int(stated))
             self.database.state("dimensions", stated)
         return number - first
@@ -274,17 +275,18 @@ UPDATE terms AS known SET passages = known.passages - less.passages,
 FROM (SELECT term, count(*) AS passages, count(*) FILTER (WHERE public) AS public FROM pairs GROUP BY term) AS less
 WHERE known.number = less.term
 """
-COUNT_KNOWN = """
+NUMBERS = "SELECT term, number FROM terms WHERE term = ANY(:terms)"
+ADD_TERMS = """
+INSERT INTO terms (term, passages, public_passages) SELECT unnest(CAST(:terms AS text[])), 0, 0 RETURNING term, number
+"""
+# Once for all passages of a change: a row that a transaction updates again and again is ever slower to find.
+COUNT_TERMS = """
 UPDATE terms AS known SET passages = known.passages + more.passages,
     public_passages = known.public_passages + more.public
-FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[]), CAST(:public AS integer[]))
-    AS more (term, passages, public)
-WHERE known.term = more.term RETURNING known.term, known.number
-"""
-ADD_TERMS = """
-INSERT INTO terms (term, passages, public_passages)
-SELECT * FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[]), CAST(:public AS integer[]))
-RETURNING term, number
+FROM (SELECT term, count(*) AS passages, count(*) FILTER (WHERE public) AS public FROM (
+    SELECT unnest(terms) AS term, audience IS NOT DISTINCT FROM 'public' AS public
+    FROM words JOIN passages ON row = rowid WHERE rowid >= :first
+) AS pairs GROUP BY term) AS more WHERE known.number = more.term
 """
 # What a smallint holds: a longer passage counts as one of this length.
 MOST_TOKENS = 32_767
@@ -308,14 +310,9 @@ def _add_to_postgres(
     copy: Callable[[str, Mapping[str, str], Iterable[Any]], None] = cast("PostgresDatabase", database).copy_rows
     copy("passages", COLUMNS, (list(value.values()) for value in values))
     counts = count_terms(["\n".join(texts) for texts in searched])
-    passages = Counter(term for count in counts for term in count)
-    seen = (count for count, value in zip(counts, values, strict=True) if value["audience"] == "public")
-    public = Counter(term for count in seen for term in count)
-    numbers: dict[str, int] = {}
-    for query in (COUNT_KNOWN, ADD_TERMS):  # The passages of every term, first of those that are there.
-        terms = sorted(passages.keys() - numbers)
-        counted = {"counts": [passages[term] for term in terms], "public": [public[term] for term in terms]}
-        numbers |= dict(map(tuple, database.rows(query, terms=terms, **counted)))
+    terms, numbers = {term for count in counts for term in count}, dict[str, int]()
+    for query in (NUMBERS, ADD_TERMS):
+        numbers |= dict(map(tuple, database.rows(query, terms=sorted(terms - numbers.keys()))))
     lengths = [min(MOST_TOKENS, count.total()) for count in counts]
     rows = list(zip([value["row"] for value in values], searched, counts, lengths, strict=True))
     words = ((row, texts[2], [numbers[term] for term in count], length) for row, texts, count, length in rows)
