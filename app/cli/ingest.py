@@ -60,7 +60,7 @@ def ingest(
     """Update the index from files: only changed parts are embedded again; vanished files are removed."""
     from app.wiring import open_index
     from app.wiring.index import is_address
-    from app.wiring.scope import describe_scope
+    from app.wiring.library import describe_scope
     from app.wiring.storage import SAMPLE_INDEX, ingest_command, sample_corpus
 
     if ray_address is not None and engine != "ray":

@@ -1,7 +1,6 @@
 """Describe the API at /openapi.json, with examples and authentication; show it at /docs and /redoc without a CDN."""
 
 import json
-from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -93,7 +92,7 @@ def _errors(policy: Policy, path: str, method: str, *, checked: bool) -> dict[st
 
 
 def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
-    """Add examples, errors and authentication when the description is first read: it takes longer than the start."""
+    """Add errors and authentication when the description is first read: it takes longer than the start."""
     usual = app.openapi
 
     @cache
@@ -111,40 +110,14 @@ def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> 
             for method, operation in methods.items():
                 responses = operation["responses"]
                 policy = policies.find(path, method.upper())
-                checked = (
-                    responses.pop("422", None) is not None
-                )  # FastAPI adds it where there is a body or a parameter.
+                # FastAPI adds it where there is a body or a parameter.
+                checked = responses.pop("422", None) is not None
                 responses |= _errors(policy, path, method.upper(), checked=checked)
-                for response in responses.values():
-                    content = response.get("content", {}).get("application/json")
-                    if content is not None and "example" not in content:
-                        content["example"] = _example(content["schema"], models)
                 if schemes and not policy.is_open:
                     operation["security"] = [{scheme: []} for scheme in schemes]
         return description
 
     app.openapi = described  # type: ignore[method-assign] # As FastAPI says.
-
-
-def _example(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Any:
-    """Return an example of what a schema describes, made of the examples, choices and defaults of its fields."""
-    if "$ref" in schema:
-        schema = {**models[schema["$ref"].rpartition("/")[2]], **schema}
-    for name in ("examples", "enum"):
-        if name in schema:
-            return schema[name][0]
-    for name in ("const", "default"):
-        if name in schema:
-            return schema[name]
-    match schema:
-        case {"anyOf": [first, *_]}:
-            return _example(first, models)
-        case {"properties": fields}:
-            return {name: _example(field, models) for name, field in fields.items()}
-        case {"type": "array"}:
-            items = schema.get("prefixItems") or filter(None, [schema.get("items")])
-            return [_example(item, models) for item in items]
-    return {"string": "", "integer": 1, "number": 0.5, "boolean": True}.get(schema.get("type", ""), {})
 
 
 _RUN = "0b6d7c0e-3f0a-4c39-9a43-9c7a1c1f7f3e"

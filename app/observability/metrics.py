@@ -3,7 +3,6 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +17,23 @@ from chains.state import Metadata
 ANSWER_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 90)
 LATEST = 1000  # Answers whose percentiles `/health/ready` tells.
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60)
-# The values of a metric's labels, or the one value of its one label.
-Labels = tuple[str, ...] | str
 USAGE = {"input_tokens": "prompt", "output_tokens": "completion"}
 
 
 class Metrics:
     """Counts requests and answers, and reads the counts of other parts when Prometheus scrapes.
 
-    Attributes:
+    Args:
         shared: The folder in which worker processes share their counts (PROMETHEUS_MULTIPROC_DIR), so that a scrape of
-            any of them returns the sum. `gauge` and `counts` are always of the process that is scraped.
+            any of them returns the sum.
+        read: Returns the counts of other parts, which are always of the process that is scraped.
     """
 
-    def __init__(self, *, shared: Path | None = None) -> None:
+    def __init__(self, *, shared: Path | None = None, read: Callable[[], Iterable[Metric]] = tuple) -> None:
         disable: Callable[[], None] = disable_created_metrics  # They double the number of metrics.
         disable()
-        self.shared = shared
-        self.counted, self.read = CollectorRegistry(), CollectorRegistry()
+        self.shared, self.read = shared, read
+        self.counted = CollectorRegistry()
         self._requests = self._counter("waypoint_requests", "HTTP requests", "method", "route", "status")
         sent = "Seconds until a response was sent"
         self._request_seconds = self._histogram("waypoint_request_seconds", sent, ANSWER_SECONDS, "route")
@@ -54,12 +52,6 @@ class Metrics:
 
     def _histogram(self, name: str, help: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         return Histogram(name, help, labels, buckets=buckets, registry=self.counted)
-
-    def gauges(self, name: str, help: str, labels: Sequence[str], read: Callable[[], Mapping[Any, float]]) -> None:
-        self.read.register(_Reader(partial(GaugeMetricFamily, name, help, labels=labels), read))
-
-    def counts(self, name: str, help: str, labels: Sequence[str], read: Callable[[], Mapping[Any, float]]) -> None:
-        self.read.register(_Reader(partial(CounterMetricFamily, name, help, labels=labels), read))
 
     def request(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; `route` is the route's template, never a client's own path."""
@@ -112,23 +104,28 @@ class Metrics:
             counted = CollectorRegistry()
             collector: Callable[..., Collector] = MultiProcessCollector
             collector(counted, path=str(self.shared))
-        return generate_latest(counted) + generate_latest(self.read)
+        return generate_latest(counted) + generate_latest(_Reader(self.read))
 
 
 class _Reader(Collector):
-    """Metrics that are read when Prometheus scrapes."""
-
-    def __init__(
-        self, empty: Callable[[], GaugeMetricFamily | CounterMetricFamily], read: Callable[[], Mapping[Labels, float]]
-    ) -> None:
-        self._empty, self._read = empty, read
+    def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
+        self._read = read
 
     def collect(self) -> Iterable[Metric]:
-        family = self._empty()
-        for labels, value in self._read().items():
-            family.add_metric((labels,) if isinstance(labels, str) else labels, value)
-        return [family]
+        return self._read()
 
-    def describe(self) -> Iterable[Metric]:
-        """Return nothing: what is read may not exist yet."""
-        return []
+
+def gauge(name: str, help: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:
+    """Return a gauge with its values by the values of `labels`."""
+    return _filled(GaugeMetricFamily(name, help, labels=labels), values)
+
+
+def counter(name: str, help: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:
+    """Return a counter with its values by the values of `labels`."""
+    return _filled(CounterMetricFamily(name, help, labels=labels), values)
+
+
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[Any, float]) -> Metric:
+    for labels, value in values.items():
+        family.add_metric((labels,) if isinstance(labels, str) else labels, value)
+    return family

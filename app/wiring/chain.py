@@ -3,27 +3,29 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache, cached
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 import prompts
 from app import hooks
+from app.adapters.embeddings.cached import DiskCachedEmbeddings
 from app.ledger.passages import Passages
 from app.observability.call_log import named
 from app.ports import Moderation
 from app.settings import Settings
 from app.wiring.caches import Certification
 from app.wiring.index import Index, scanner_of
+from app.wiring.library import OFF, in_force
 from app.wiring.llm import chat_model, condensing_model, second_reader
-from app.wiring.models import current_retriever, remote_retriever, word_similarity
-from app.wiring.scope import scope_gate
+from app.wiring.models import current_retriever, embedding_label, remote_retriever, word_similarity
 from chains import confidence
 from chains.callbacks import Deadline
 from chains.citations import CiteSources
@@ -43,6 +45,7 @@ from chains.retrieval.passages import passage
 from chains.retrieval.retriever import with_metadata
 from chains.safety import CheckQuestion, Moderate, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
+from chains.scope import CurrentScope, ScopeGate, load_scope, parse_scope
 from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Retrieved, Searching
 
 if TYPE_CHECKING:
@@ -130,6 +133,30 @@ def tiered(_settings: Settings) -> confidence.ConfidenceStrategy:
 def _thresholds(settings: Settings) -> confidence.Thresholds:
     own = settings.confidence
     return confidence.Thresholds(own.low_threshold, own.medium_threshold, own.high_threshold)
+
+
+def scope_gate(
+    settings: Settings, embeddings: Embeddings, index: Callable[[], Passages]
+) -> Runnable[Searching, Redirect | None] | None:
+    """Return the scope gate; None if it is off.
+
+    It uses SCOPE_FILE, or else the scope files of the folders in the index. Raise ConfigurationError if SCOPE_FILE is
+    not readable or invalid.
+    """
+    if settings.retrieval.scope_file == OFF:
+        return None
+    cached = DiskCachedEmbeddings(embeddings, model=embedding_label(settings))
+    file = settings.retrieval.scope_file
+    of_file = None if file is None else [ScopeGate(load_scope(Path(file)), cached)]
+
+    @lru_cache(maxsize=1)
+    def gates(contents: Passages) -> list[ScopeGate]:
+        return [ScopeGate(parse_scope(text, root), cached) for root, text in in_force(contents).items()]
+
+    def is_held(word: str, config: RunnableConfig | None) -> bool:
+        return bool(index().search(word, 1, filters_of(config).where()))
+
+    return CurrentScope(lambda: gates(index()) if of_file is None else of_file, is_held)
 
 
 THRESHOLDS = RiskThresholds(guard=0.5, block=0.9)

@@ -24,8 +24,7 @@ from app.ledger.work import Copies, Faults
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import Library, folder_beside
-from app.wiring.scope import read_scopes
+from app.wiring.library import Library, folder_beside, read_scopes
 from app.wiring.storage import current_of, ledger_of, parser, sample_corpus, stored_index
 from app.wiring.upgrade import bring_index_over
 from chains.caching.typed_cache import ExpiringStore

@@ -1,4 +1,4 @@
-"""Read the index by document: the list, the text, the pages of PDF files."""
+"""Read the index by document: the list, the text, the pages of PDF files; and the scope files of its folders."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,10 +12,14 @@ from langchain_core.documents import Document
 
 from app.ledger.passages import Passages
 from app.settings import Settings
+from app.wiring.storage import sample_corpus
 from chains.documents.audience import INTERNAL, Audience, audience_of, caller_audience
 from chains.documents.library import Entry, describe
 from chains.documents.versions import told_apart, with_labels
-from chains.ingestion.files import Source
+from chains.errors import ConfigurationError
+from chains.ingestion.files import Problem, Source, real_path
+from chains.regular_files import read_text
+from chains.scope import SCOPE_FILE, load_scope
 
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage, PdfPages
@@ -158,3 +162,58 @@ def read_catalogue(index: Passages, hosts: Collection[str] = ()) -> Catalogue:
 
 def chunks_by_id(index: Passages, ids: list[str]) -> dict[str, Document]:
     return {str(chunk.id): chunk for chunk in index.get_by_ids(list(dict.fromkeys(ids)))}
+
+
+OFF = "off"  # SCOPE_FILE, where no question is declined.
+
+
+def in_force(contents: Passages) -> dict[str, str]:
+    """Return the scope files by folder; none if any folder lacks one, because it may answer anything.
+
+    That of the sample corpus counts only while the index holds nothing else.
+    """
+    sample, scopes = str(sample_corpus().resolve()), contents.scopes()
+    scopes = {root: text for root, text in scopes.items() if root != sample} or scopes
+    return {} if None in scopes.values() else {root: text for root, text in scopes.items() if text}
+
+
+def describe_scope(settings: Settings, contents: Passages) -> str:
+    """Return a sentence on which questions are declined before the search."""
+    if settings.retrieval.scope_file == OFF:
+        return "SCOPE_FILE=off: no question is declined before the search"
+    if settings.retrieval.scope_file is not None:
+        return f"questions are declined before the search by SCOPE_FILE={settings.retrieval.scope_file}"
+    if found := in_force(contents):
+        files = ", ".join(str(Path(root, SCOPE_FILE)) for root in sorted(found))
+        return f"questions are declined before the search by {files}"
+    without = next((root for root, text in sorted(contents.scopes().items()) if text is None), None)
+    reason = f": {without} has no {SCOPE_FILE}" if without else ""
+    return f"no question is declined before the search{reason}"
+
+
+def read_scopes(
+    paths: Sequence[Path], roots: set[str], known: dict[str, str | None]
+) -> tuple[dict[str, str | None], list[Problem]]:
+    """Return the texts of the scope files of the index, and their problems.
+
+    Args:
+        paths: what is ingested now; a scope file applies to its folder.
+        roots: the folders that documents of the index came from.
+        known: the texts so far, kept for folders that are not ingested now or whose file is invalid.
+    """
+    given = {str(folder_of(path)) for path in paths}
+    found, problems = dict.fromkeys(sorted(roots)), []
+    for root in found:
+        found[root] = known.get(root)
+        file = Path(root, SCOPE_FILE)
+        try:
+            if root in given:
+                found[root] = read_text(file) if file.is_file() and load_scope(file) else None
+        except ConfigurationError as error:
+            problems.append(Problem(SCOPE_FILE, str(error)))
+    return found, problems
+
+
+def folder_of(path: Path) -> Path:
+    real = real_path(path)
+    return real if real.is_dir() else real.parent

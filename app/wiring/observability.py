@@ -2,7 +2,7 @@
 
 import asyncio
 import atexit
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,9 @@ from chains.logs import get_logger
 from chains.side_steps import counts
 
 if TYPE_CHECKING:
-    from app.observability.metrics import Labels, Metrics
+    from prometheus_client.core import Metric
+
+    from app.observability.metrics import Metrics
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 SCORES_WAITING = 1000
@@ -112,35 +114,33 @@ def metrics_of(
     shared: Path | None = None,
 ) -> "Metrics":
     """Return the metrics of GET /metrics; `models` may grow, and worker processes have a `shared` folder."""
-    from app.observability.metrics import Metrics
+    from app.observability.metrics import Metrics, counter, gauge
 
-    def of_providers(read: Callable[[Provider], float]) -> "Callable[[], Mapping[Labels, float]]":
-        return lambda: {(model, provider.breaker.name): read(provider) for model, provider in providers_of(models)}
+    def read() -> "Iterator[Metric]":
+        dropped, faults = "Traces that the backend did not accept", "Steps beside an answer or an ingestion that failed"
+        yield counter("waypoint_traces_dropped", dropped, ("backend",), tracing.dropped())
+        yield counter("waypoint_side_step_faults", faults, ("step",), counts)
+        providers = {(model, provider.breaker.name): provider for model, provider in providers_of(models)}
+        state = "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open"
+        is_open = {labels: BREAKER_STATES[provider.breaker.state] for labels, provider in providers.items()}
+        yield gauge("waypoint_breaker_open", state, PROVIDER, is_open)
+        waiting = {labels: provider.limiter.waiting for labels, provider in providers.items()}
+        yield gauge("waypoint_llm_waiting", "Requests that wait because of LLM_RPM or LLM_TPM", PROVIDER, waiting)
+        retries = {labels: provider.retries.count for labels, provider in providers.items()}
+        yield counter("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
+        for event in EVENTS:
+            by_level = {level: caches.of(level, event) for level in LEVELS}
+            yield counter(f"waypoint_cache_{event}", f"Cache {event}", ("level",), by_level)
+        if uploads is not None:
+            files = {"added": uploads.added, "failed": uploads.failed}
+            yield counter("waypoint_uploaded_files", "Uploaded files", ("result",), files)
+        if outbox is not None:
+            unsent = "Events that the broker has not confirmed yet"
+            yield gauge("waypoint_events_waiting", unsent, (), {(): outbox.waiting})
+            events = {"sent": outbox.sent, "dropped": outbox.dropped}
+            yield counter("waypoint_events", "Events by result", ("result",), events)
 
-    metrics = Metrics(shared=shared)
-    add, gauge = metrics.counts, metrics.gauges
-    dropped, faults = "Traces that the backend did not accept", "Steps beside an answer or an ingestion that failed"
-    add("waypoint_traces_dropped", dropped, ("backend",), tracing.dropped)
-    add("waypoint_side_step_faults", faults, ("step",), lambda: counts)
-    state = "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open"
-    is_open = of_providers(lambda provider: BREAKER_STATES[provider.breaker.state])
-    gauge("waypoint_breaker_open", state, PROVIDER, is_open)
-    waiting = of_providers(lambda provider: provider.limiter.waiting)
-    gauge("waypoint_llm_waiting", "Requests that wait because of LLM_RPM or LLM_TPM", PROVIDER, waiting)
-    retries = of_providers(lambda provider: provider.retries.count)
-    add("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
-    for event in EVENTS:
-        read = partial(lambda event: {level: caches.of(level, event) for level in LEVELS}, event)
-        add(f"waypoint_cache_{event}", f"Cache {event}", ("level",), read)
-    if uploads is not None:
-        files = "waypoint_uploaded_files", "Uploaded files", ("result",)
-        add(*files, lambda: {"added": uploads.added, "failed": uploads.failed})
-    if outbox is not None:
-        unsent = "Events that the broker has not confirmed yet"
-        gauge("waypoint_events_waiting", unsent, (), lambda: {(): outbox.waiting})
-        events = "waypoint_events", "Events by result", ("result",)
-        add(*events, lambda: {"sent": outbox.sent, "dropped": outbox.dropped})
-    return metrics
+    return Metrics(shared=shared, read=read)
 
 
 @dataclass(frozen=True, slots=True)

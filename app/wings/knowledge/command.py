@@ -176,7 +176,7 @@ def insights(
     from app.wings.knowledge.insights import draft as write_draft
     from app.wings.knowledge.insights import insights as insights_of
     from app.wings.knowledge.insights import report_lines
-    from app.wiring.scope import folder_of
+    from app.wiring.library import folder_of
 
     if not (period := re.fullmatch(r"(\d{1,4})([dw])", since)):
         raise ConfigurationError(f"--since {since!r} is no number of days or weeks; write 30d or 8w")

@@ -1,17 +1,19 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.http.middleware.gate import Exchange
 from app.http.routes import health as route
-from app.observability.metrics import Labels, Metrics
+from app.observability.metrics import Metrics, counter, gauge
 from chains.around import Call
 from chains.errors import LLMTimeoutError
 
@@ -69,12 +71,15 @@ def test_failures_and_clients_that_left_are_outcomes_too():
 
 
 def test_what_others_count_is_read_when_it_is_asked_for():
-    metrics, waiting = Metrics(), [1, 2]
-    hits: dict[Labels, float] = {("answer",): 0, ("retrieval",): 2}
-    metrics.gauges("waypoint_events_waiting", "Events.", (), lambda: {(): len(waiting)})
-    metrics.counts("waypoint_cache_hits", "Hits.", ("level",), lambda: hits)
+    waiting, hits = [1, 2], {"answer": 0, "retrieval": 2}
+
+    def read() -> Iterator[Metric]:
+        yield gauge("waypoint_events_waiting", "Events.", (), {(): len(waiting)})
+        yield counter("waypoint_cache_hits", "Hits.", ("level",), hits)
+
+    metrics = Metrics(read=read)
     waiting.append(3)
-    hits["answer",] = 7
+    hits["answer"] = 7
 
     told = figures(metrics)
     assert told["waypoint_events_waiting"] == 3

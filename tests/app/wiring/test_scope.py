@@ -5,7 +5,7 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
-from app.wiring.scope import describe_scope
+from app.wiring.library import describe_scope
 from chains.errors import ConfigurationError
 from chains.ingestion.files import find_files
 from chains.scope import SCOPE_FILE
