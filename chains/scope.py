@@ -8,6 +8,8 @@ score is above the threshold and its nearest example is one to decline.
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
@@ -158,18 +160,15 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
 
         One that is blocked is not read; one that is not English cannot be: the examples are.
         """
-        return self._redirect(input, [self.embeddings.embed_query(text) for text in _judged(input)])
-
-    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        return self._redirect(input, [await self.embeddings.aembed_query(text) for text in _judged(input)])
-
-    def _redirect(self, state: Searching, vectors: Sequence[Sequence[float]]) -> Redirect | None:
-        if is_blocked(state):
+        if is_blocked(input):
             return None
-        return _first_if_all([self._judge(one, state.get("language")) for one in vectors]) or state.get("scope")
+        return _first_if_all([self._judge(text, input.get("language")) for text in _judged(input)]) or input.get(
+            "scope"
+        )
 
-    def _judge(self, vector: Sequence[float], language: str | None) -> Redirect | None:
-        score, place = self.fitted().score(np.asarray(vector, dtype=np.float64))
+    def _judge(self, text: str, language: str | None) -> Redirect | None:
+        vector = np.asarray(self.embeddings.embed_query(text), dtype=np.float64)
+        score, place = self.fitted().score(vector)
         if place is None or score <= self.scope.threshold:
             return None
         intent, code = self.scope.intents[place], (language or "").partition("-")[0].lower()  # Of `id-ID`, `id`.
@@ -210,21 +209,19 @@ class CurrentScope(Runnable[Searching, Redirect | None]):
         current: returns the gates: one for each collection of documents that may be asked.
         is_held: says whether a document that the asker may see holds a word; a question with a code of one ("K1") is
             not declined.
+        executor: the threads in which an awaited question is judged; None are the event loop's own.
     """
 
     current: Callable[[], Sequence[Runnable[Searching, Redirect | None]]]
     is_held: Callable[[str, RunnableConfig | None], bool] | None = None
+    executor: Executor | None = None
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         declined = _first_if_all([gate.invoke(input, config) for gate in self.current()])
         return input.get("scope") if declined is None or self._names_code(input, config) else declined
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        gates = await run_in_executor(config, self.current)  # The index is asked whether it has changed.
-        declined = _first_if_all([await gate.ainvoke(input, config) for gate in gates])
-        if declined is None or await run_in_executor(config, self._names_code, input, config):
-            return input.get("scope")
-        return declined
+        return await run_in_executor(self.executor, copy_context().run, self.invoke, input, config)
 
     def _names_code(self, state: Searching, config: RunnableConfig | None) -> bool:
         is_held = self.is_held

@@ -17,6 +17,7 @@ from langchain_core.runnables.config import merge_configs
 import prompts
 from app import hooks
 from app.adapters.embeddings.cached import DiskCachedEmbeddings
+from app.adapters.embeddings.onnx import half_of_the_cores
 from app.ledger.passages import Passages
 from app.observability.call_log import named
 from app.ports import Moderation
@@ -156,7 +157,10 @@ def scope_gate(
     def is_held(word: str, config: RunnableConfig | None) -> bool:
         return bool(index().search(word, 1, filters_of(config).where()))
 
-    return CurrentScope(lambda: gates(index()) if of_file is None else of_file, is_held)
+    def current() -> Sequence[ScopeGate]:
+        return gates(index()) if of_file is None else of_file
+
+    return CurrentScope(current, is_held, half_of_the_cores("scope"))
 
 
 THRESHOLDS = RiskThresholds(guard=0.5, block=0.9)

@@ -28,9 +28,6 @@ class DelegatingEmbeddings(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         return self.embeddings.embed_query(text)
 
-    async def aembed_query(self, text: str) -> list[float]:
-        return await self.embeddings.aembed_query(text)
-
 
 class MemoizedEmbeddings(DelegatingEmbeddings):
     """Remembers the vectors of the last questions: scope and retrieval embed the same question one after the other.
@@ -44,17 +41,11 @@ class MemoizedEmbeddings(DelegatingEmbeddings):
         self._lock = threading.Lock()
 
     def embed_query(self, text: str) -> list[float]:
-        return self._find(text) or self._keep(text, self.embeddings.embed_query(text))
-
-    async def aembed_query(self, text: str) -> list[float]:
-        return self._find(text) or self._keep(text, await self.embeddings.aembed_query(text))
-
-    def _find(self, text: str) -> list[float] | None:
         with self._lock:
-            vector = self._vectors.get(text)
-        return None if vector is None else vector.tolist()
-
-    def _keep(self, text: str, vector: list[float]) -> list[float]:
+            known = self._vectors.get(text)
+        if known is not None:
+            return known.tolist()
+        vector = self.embeddings.embed_query(text)
         with self._lock:
             self._vectors[text] = array("d", vector)
         return vector
@@ -75,13 +66,6 @@ class CachedQuestionEmbeddings(DelegatingEmbeddings):
         if vector is None:
             vector = self.embeddings.embed_query(text)
             self._vectors.set(text, vector)
-        return vector
-
-    async def aembed_query(self, text: str) -> list[float]:
-        vector = await self._vectors.aget(text)
-        if vector is None:
-            vector = await self.embeddings.aembed_query(text)
-            await self._vectors.aset(text, vector)
         return vector
 
 

@@ -1,6 +1,5 @@
 """Embeddings by all-MiniLM-L6-v2 on onnxruntime and tokenizers, without torch."""
 
-import asyncio
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -77,7 +76,6 @@ class OnnxEmbeddings(Embeddings):
             lacks = f"The embedding model's folder {str(self._folder)!r} lacks {', '.join(missing)}"
             raise ConfigurationError(f"{lacks}; run: {weights.INSTALL}")
         self._threads = threads or available_cores()
-        self._questions = half_of_the_cores("embed")
         self._lock = threading.Lock()
         self._model: _Model | None = None
 
@@ -97,10 +95,6 @@ class OnnxEmbeddings(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         model = self._opened()
         return model.run([model.tokenize(text)])[0]
-
-    async def aembed_query(self, text: str) -> list[float]:
-        """Return the same without blocking the event loop, one question after another."""
-        return await asyncio.get_running_loop().run_in_executor(self._questions, self.embed_query, text)
 
     def tokenizer(self) -> "Tokenizer":
         """Return the model's tokenizer, which neither pads nor truncates."""
