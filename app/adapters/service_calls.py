@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar
 
 import httpx
 from pydantic import BaseModel, SecretStr, ValidationError
-from typing_extensions import TypedDict
 
 from app.adapters.http_client import MAX_BYTES, async_client, client, retry_after_s
 from chains.callbacks import check_time, left_s
@@ -49,37 +48,34 @@ class ServiceKind:
         return f"{self.address} and {self.model}" if self.model else self.address
 
 
-class CallOptions(TypedDict, total=False):
-    """What every service is called with.
+class ServiceCalls:
+    """Calls the service of a kind at `base_url` by POST, with JSON.
 
-    `api_key` is sent as bearer token. `timeout_s` is the most that one attempt may take, to the last byte of the reply;
-    30 by default. After `breaker_failures` in a row (5) the service is not called for a minute.
+    `api_key` is sent as bearer token. `timeout_s` is the most that one attempt may take, to the last byte of the reply.
+    After `breaker_failures` in a row the service is not called for a minute.
     """
 
-    api_key: SecretStr | None
-    timeout_s: float
-    policy: RetryPolicy
-    breaker_failures: int
-    clock: Clock
-
-
-class ServiceCalls:
-    """Calls the service of a kind at `base_url` by POST, with JSON."""
-
-    def __init__(self, kind: ServiceKind, base_url: str, **options: Unpack[CallOptions]) -> None:
+    def __init__(
+        self,
+        kind: ServiceKind,
+        base_url: str,
+        *,
+        api_key: SecretStr | None = None,
+        timeout_s: float = 30,
+        policy: RetryPolicy | None = None,
+        breaker_failures: int = 5,
+        clock: Clock | None = None,
+    ) -> None:
         self.url = f"{base_url.rstrip('/')}{kind.path}"
-        api_key, connection = options.get("api_key"), {} if kind.keeps_connection else {"Connection": "close"}
         self._headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
-        self._client = client(headers=connection, max_bytes=kind.max_bytes)
-        self._async_client = async_client()
-        self._kind = kind
-        self._timeout_s = options.get("timeout_s", 30)
-        self._policy = options.get("policy", RetryPolicy())
-        self._clock = options.get("clock", SystemClock())
+        connection = {} if kind.keeps_connection else {"Connection": "close"}
+        self._client, self._async_client = client(headers=connection, max_bytes=kind.max_bytes), async_client()
+        self._kind, self._timeout_s = kind, timeout_s
+        self._policy, self._clock = policy or RetryPolicy(), clock or SystemClock()
         self._breaker = CircuitBreaker(
             clock=self._clock,
             name=kind.name,
-            failures=options.get("breaker_failures", 5),
+            failures=breaker_failures,
             open_error=partial(kind.error, failure="circuit_open"),
         )
         self._retries = RetryCounter()

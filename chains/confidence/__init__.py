@@ -9,8 +9,14 @@ from chains.confidence.calibrated import (
     load_model,
 )
 from chains.confidence.composite import CompositeConfidence
-from chains.confidence.levels import ConfidenceStrategy, RateAnswers, Thresholds, WithoutFactors, without_confidence
-from chains.confidence.tiered import score_confidence
+from chains.confidence.levels import (
+    ConfidenceStrategy,
+    RateAnswers,
+    Thresholds,
+    WithoutFactors,
+    score_confidence,
+    without_confidence,
+)
 
 __all__ = [
     "WORDS",

@@ -1,7 +1,7 @@
 """Embeddings over HTTP, from any service with OpenAI's `/embeddings`, with retries and a circuit breaker."""
 
 from functools import partial
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import httpx
 from langchain_core.embeddings import Embeddings
@@ -9,7 +9,7 @@ from langchain_core.runnables import ensure_config
 from pydantic import BaseModel
 
 from app.adapters.embeddings import NO_PREFIXES, Prefixes
-from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
+from app.adapters.service_calls import ServiceCalls, ServiceKind
 from chains.errors import EmbeddingError
 
 InputType = Literal["query", "passage"]
@@ -51,7 +51,7 @@ class HttpEmbeddings(Embeddings):
         model: str,
         prefixes: Prefixes = NO_PREFIXES,
         input_type: bool = False,
-        **options: Unpack[CallOptions],
+        **options: Any,
     ) -> None:
         self._calls = ServiceCalls(KIND, base_url, **options)
         self._model, self._prefixes, self._input_type = model, prefixes, input_type

@@ -8,7 +8,7 @@ llama.cpp offer it.
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import httpx
 from langchain_core.callbacks import Callbacks
@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, PrivateAttr
 
 import prompts
-from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
+from app.adapters.service_calls import ServiceCalls, ServiceKind
 from app.settings import Settings
 from app.wiring.models import RERANKER_TIMEOUT_S
 from chains.errors import RetrievalError
@@ -104,7 +104,7 @@ class ServiceReranker(BaseDocumentCompressor):
     model: str | None
     _calls: ServiceCalls = PrivateAttr()
 
-    def __init__(self, *, base_url: str, model: str | None, **options: Unpack[CallOptions]) -> None:
+    def __init__(self, *, base_url: str, model: str | None, **options: Any) -> None:
         super().__init__(model=model)
         self._calls = ServiceCalls(KIND, base_url, **options)
 

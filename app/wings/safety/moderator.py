@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 import httpx
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableLambda
 from pydantic import BaseModel, Field
 
 import prompts
-from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
+from app.adapters.service_calls import ServiceCalls, ServiceKind
 from app.ports import Moderation, Trial
 from app.settings import Settings
 from app.wiring.llm import close, providers
@@ -53,7 +53,7 @@ class OpenAIModeration(RunnableLambda[str, ModerationResult]):
     it is used up.
     """
 
-    def __init__(self, *, base_url: str, model: str, **options: Unpack[CallOptions]) -> None:
+    def __init__(self, *, base_url: str, model: str, **options: Any) -> None:
         self._calls = ServiceCalls(KIND, base_url, **options)
         self._model = model
         self.aclose = self._calls.aclose
@@ -116,7 +116,7 @@ def moderation_of(settings: Settings, clock: Clock) -> Moderation | None:
     moderator: Moderator
     aclose: Callable[[], Awaitable[None]]
     if chosen.provider == "openai":
-        limits: CallOptions = {"api_key": key, "timeout_s": TIMEOUT_S, "clock": clock}
+        limits: dict[str, Any] = {"api_key": key, "timeout_s": TIMEOUT_S, "clock": clock}
         moderator = OpenAIModeration(base_url=address or OPENAI, model=chosen.model or OPENAI_MODEL, **limits)
         aclose = moderator.aclose
     else:
