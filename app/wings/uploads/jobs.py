@@ -5,45 +5,74 @@ import re
 import shutil
 import time
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
 
 from app.ledger.database import Database
 from app.ledger.index import as_json
 from app.ledger.private_files import make_private_file, make_private_folder
 from app.ledger.words import metadata_of
 from chains.documents.audience import INTERNAL, Audience
+from chains.ingestion.files import Problem
 
-State = Literal["waiting", "running", "done", "failed"]
 KEPT_S = 7 * 24 * 3600
 OVER = ["done", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """An upload: the names of its files, its progress, and at its end the result of each file.
+class UploadReport(BaseModel):
+    """What an upload did, counted in chunks."""
+
+    files: int = 0
+    chunks: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    seconds: float = 0.0
+    audience: Audience = Field("internal", description="Who may see the files that were added.")
+    replaced: list[str] = Field(default_factory=list, description="The files that replaced older ones.")
+    problems: list[Problem] = Field(default_factory=list)
+    warnings: list[Problem] = Field(default_factory=list)
+
+
+class UploadState(BaseModel):
+    """The progress of an upload."""
+
+    job_id: str = Field(examples=["6f2d0c"])
+    state: Literal["waiting", "running", "done", "failed"] = "waiting"
+    done: int = 0
+    total: int
+    file: str = Field("", description="The last file read.")
+    message: str = Field("", description="Why it waits, or why it failed.")
+    report: UploadReport | None = None
+
+
+def _name_of(file: Any) -> Any:
+    return file["name"] if isinstance(file, dict) else file  # Of an earlier program's job a file is an object.
+
+
+class Job(UploadState):
+    """An upload as the service keeps it: beside its progress the names of its files, and what its caller chose.
 
     `audience` may see the files, `seen` is the caller's own audience, `replace` allows replacing files of those names.
     """
 
-    job_id: str
     folder: str
-    files: tuple[str, ...]
+    files: tuple[Annotated[str, BeforeValidator(_name_of)], ...]
     category: str = ""
     audience: Audience = "internal"
     seen: Audience = "internal"
     replace: bool = False
-    state: State = "waiting"
-    done: int = 0
-    total: int = 0
-    file: str = ""
-    message: str = ""
     attempts: int = 0
-    created_at: float = 0.0
-    report: dict[str, Any] = field(default_factory=dict)
+    created_at: float = Field(default_factory=time.time)
+
+    def but(self, **changes: Any) -> "Job":
+        """Return the job with other values."""
+        return self.model_copy(update=changes)
 
     @property
     def is_over(self) -> bool:
@@ -64,37 +93,22 @@ class Jobs:
 
     def write(self, job: Job) -> Job:
         values = {"id": job.job_id, "state": job.state, "created_at": job.created_at}
-        self.database.run(WRITE, values | {"value": as_json(asdict(job))})
+        self.database.run(WRITE, values | {"value": as_json(job.model_dump())})
         return job
 
-    def add(self, job: Job, check: Callable[[], None]) -> None:
-        """Store a new job unless `check` raises; no other process adds one meanwhile."""
-        with self.database.changing(alone="jobs"):
-            check()
-            self.write(job)
-
     def read(self, job_id: str) -> Job | None:
-        return next(self._read("SELECT value FROM jobs WHERE id = :id", id=job_id), None)
+        return next(iter(self._read("SELECT value FROM jobs WHERE id = :id", id=job_id)), None)
 
     def unfinished(self) -> list[Job]:
         """Return the unfinished jobs, oldest first."""
-        query = "SELECT value FROM jobs WHERE NOT state = ANY(:over) ORDER BY created_at"
-        return list(self._read(query, over=OVER))
+        return self._read("SELECT value FROM jobs WHERE NOT state = ANY(:over) ORDER BY created_at", over=OVER)
 
     def drop_old(self) -> None:
         drop = "DELETE FROM jobs WHERE state = ANY(:over) AND created_at < :since"
         self.database.run(drop, {"over": OVER, "since": time.time() - KEPT_S})
 
-    def working(self) -> AbstractContextManager[bool]:
-        """Let no other process work on jobs while the body runs; yield False where one does."""
-        return self.database.lock("uploads")
-
-    def _read(self, query: str, **values: Any) -> Iterator[Job]:
-        for (row,) in self.database.rows(query, **values):
-            value = metadata_of(row)
-            # Of an earlier program's job a file is an object.
-            names = (file["name"] if isinstance(file, dict) else file for file in value["files"])
-            yield Job(**value | {"files": tuple(names)})
+    def _read(self, query: str, **values: Any) -> list[Job]:
+        return [Job.model_validate(metadata_of(row.value)) for row in self.database.rows(query, **values)]
 
 
 UNSORTED = "uploaded"  # The folder, and so the category, of files without a category.

@@ -1,9 +1,8 @@
 """POST and DELETE /api/documents, /api/jobs: add documents, follow their progress, and remove documents."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from typing import IO, Any, Literal
+from typing import IO, Any
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Request
@@ -19,7 +18,7 @@ from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
 from app.http.routes.documents import DocId, visible
 from app.ports import MOST_FILES
-from app.wings.uploads.jobs import FileNameError, safe_name
+from app.wings.uploads.jobs import FileNameError, UploadState, safe_name
 from app.wings.uploads.uploads import Uploads
 from app.wiring import Service
 from app.wiring.library import UPLOAD_CATEGORIES
@@ -47,40 +46,6 @@ class Accepted(BaseModel):
         description="Where to follow the progress: server-sent events `progress` and `end`.",
         examples=["/api/jobs/6f2d0c/events"],
     )
-
-
-class FileProblem(BaseModel):
-    """A file that was not added."""
-
-    path: str = Field(examples=["scan.pdf"])
-    reason: str = Field(examples=["none of its 2 pages has text"])
-
-
-class UploadReport(BaseModel):
-    """What an upload did, counted in chunks."""
-
-    files: int = 0
-    chunks: int = 0
-    added: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    seconds: float = 0.0
-    audience: Audience = Field("internal", description="Who may see the files that were added.")
-    replaced: list[str] = Field(default_factory=list, description="The files that replaced older ones.")
-    problems: list[FileProblem] = Field(default_factory=list)
-    warnings: list[FileProblem] = Field(default_factory=list)
-
-
-class UploadState(BaseModel):
-    """The progress of an upload."""
-
-    job_id: str = Field(examples=["6f2d0c"])
-    state: Literal["waiting", "running", "done", "failed"]
-    done: int
-    total: int
-    file: str = Field(description="The last file read.")
-    message: str = Field(description="Why it waits, or why it failed.")
-    report: UploadReport | None
 
 
 _FIELDS = {"category": UPLOAD_CATEGORIES, "audience": ("internal", "public"), "replace": ("true",)}
@@ -160,10 +125,10 @@ async def _follow(request: Request, uploads: Uploads, job_id: UUID) -> AsyncIter
     while request.app.state.in_flight.phase != "draining":  # A disconnected client asks again, perhaps another process.
         state = await run_in_threadpool(_state, uploads, job_id)
         if state != sent:
-            yield event("progress", json.dumps(state.model_dump(exclude={"report"})))
+            yield event("progress", state.model_dump_json(exclude={"report"}))
             sent = state
         if state.state in {"done", "failed"}:
-            yield event("end", json.dumps(state.model_dump()))
+            yield event("end", state.model_dump_json())
             return
         await asyncio.sleep(POLL_S)
 
@@ -172,8 +137,7 @@ def _state(uploads: Uploads, job_id: UUID) -> UploadState:
     job = uploads.job(job_id.hex)
     if job is None:
         raise HTTPException(404, NO_JOB)
-    values = {name: getattr(job, name) for name in UploadState.model_fields}
-    return UploadState.model_validate(values | {"report": job.report or None})
+    return UploadState.model_validate(job.model_dump(include=set(UploadState.model_fields)))
 
 
 def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:

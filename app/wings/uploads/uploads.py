@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import IO
 from uuid import uuid4
@@ -17,7 +17,7 @@ from uuid import uuid4
 from app.http.errors import RequestRefusedError
 from app.http.policy import MEGABYTE
 from app.settings import Settings
-from app.wings.uploads.jobs import Job, Jobs, Places, folder_of
+from app.wings.uploads.jobs import Job, Jobs, Places, UploadReport, folder_of
 from app.wiring.index import Ingestion
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import ledger_of, parser
@@ -97,11 +97,12 @@ class Uploads:
             seen=seen,
             replace=replace,
             total=len(files),
-            created_at=time.time(),
         )
         try:
             self.places.stage(job.job_id, files)
-            self.jobs.add(job, lambda: self._check(job))
+            with self.jobs.database.changing(alone="jobs"):  # No other process adds one meanwhile.
+                self._check(job)
+                self.jobs.write(job)
         except BaseException as error:
             self.places.drop(job.job_id)
             if isinstance(error, OSError):
@@ -179,9 +180,9 @@ class Uploads:
                     if not self.jobs.unfinished():
                         self._thread = None
                         return
-                with self.jobs.working() as ours:
+                with self.jobs.database.lock("uploads") as ours:
                     for job in self.jobs.unfinished() if ours else ():
-                        self._finish(self._work(self.jobs.write(replace(job, attempts=job.attempts + 1))))
+                        self._finish(self._work(self.jobs.write(job.but(attempts=job.attempts + 1))))
             except StoppedError:
                 return
             except Exception as error:  # Its state could not be written; it is tried again.
@@ -200,10 +201,10 @@ class Uploads:
             except IndexBusyError:
                 if time.monotonic() > patience:
                     return self._failed(job, STILL_BUSY)
-                job = self.jobs.write(replace(job, state="waiting", message=BUSY))
+                job = self.jobs.write(job.but(state="waiting", message=BUSY))
             except StoppedError:
                 # A stop does not count as a failed attempt.
-                self.jobs.write(replace(job, attempts=job.attempts - 1))
+                self.jobs.write(job.but(attempts=job.attempts - 1))
                 raise
             except Exception as error:
                 log.exception("upload_failed", job_id=job.job_id, error=type(error).__name__)
@@ -244,7 +245,7 @@ class Uploads:
             if time.monotonic() - written >= PROGRESS_EVERY_S:
                 written = time.monotonic()
                 file = "" if label == "done" else label
-                self.jobs.write(replace(job, state="running", message="", done=done, total=total, file=file))
+                self.jobs.write(job.but(state="running", message="", done=done, total=total, file=file))
 
         return tell
 
@@ -254,22 +255,23 @@ class Uploads:
         warnings = _by_name(job, report.warnings) if report else {}
         for name in problems:
             self.places.take_back(job, name)
-        summary = (asdict(report) if report else {}) | {
+        counts = asdict(report) if report else {}
+        summary = counts | {
             "audience": job.audience,
-            "problems": [asdict(Problem(*problem)) for problem in problems.items()],
-            "warnings": [asdict(Problem(*warning)) for warning in warnings.items()],
+            "problems": [Problem(*problem) for problem in problems.items()],
+            "warnings": [Problem(*warning) for warning in warnings.items()],
             "replaced": [name for name in job.files if self.places.replaced(job, name).exists()],
         }
-        return replace(job, state="done", message="", done=len(job.files), file="", report=summary)
+        return job.but(state="done", message="", done=len(job.files), file="", report=UploadReport(**summary))
 
     def _failed(self, job: Job, message: str) -> Job:
         for name in job.files:
             self.places.take_back(job, name)
-        return replace(job, state="failed", message=message, file="")
+        return job.but(state="failed", message=message, file="")
 
     def _finish(self, job: Job) -> None:
         self.places.drop(job.job_id)
-        problems = len(job.report.get("problems", ())) if job.state == "done" else len(job.files)
+        problems = len(job.report.problems) if job.report else len(job.files)
         self.added += len(job.files) - problems
         self.failed += problems
         log.info("upload_finished", job_id=job.job_id, state=job.state, files=len(job.files), problems=problems)

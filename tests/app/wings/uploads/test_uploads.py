@@ -1,7 +1,5 @@
 """Uploads whose process was killed."""
 
-import dataclasses
-
 import pytest
 
 from app.wings.uploads.jobs import FileNameError, safe_name
@@ -28,8 +26,9 @@ def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path
 
     finished = services.uploads.job(job.job_id)
     assert finished
+    assert finished.report
     assert (finished.state, finished.message) == ("done", "")
-    assert finished.report["problems"] == []
+    assert finished.report.problems == []
     assert set(services.index.library.catalogue().entries) == {"first", "second"}
     assert (services.uploads.folder / "internal" / "uploaded" / "second.md").exists()
 
@@ -40,7 +39,7 @@ def test_a_job_that_ends_its_process_each_time_is_given_up(tmp_path):
     services.uploads.close()  # Nothing runs: the state is that of a process that was killed for the third time.
     with (tmp_path / "a.md").open("rb") as file:
         job = services.uploads.accept([("a.md", file)], "")
-    services.uploads.jobs.write(dataclasses.replace(job, attempts=3, state="running"))
+    services.uploads.jobs.write(job.but(attempts=3, state="running"))
     after = make_services(tmp_path)
     after.uploads.resume()
     wait_until(lambda: (after.uploads.job(job.job_id) or job).is_over)
