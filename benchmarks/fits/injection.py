@@ -4,6 +4,7 @@ All templates are written for this project: none is taken from a set that the cl
 is that of the sample corpus and of the documentation, without the pages about attacks.
 """
 
+import json
 import random
 import re
 from collections import defaultdict
@@ -104,7 +105,10 @@ ATTACKS: Final = 0.22
 
 
 def main() -> None:
-    FILE.write_text(fit(templated() + prose(most=PARAGRAPHS)).text(), encoding="utf-8")
+    fitted = fit(templated() + prose(most=PARAGRAPHS))
+    weights = {name: round(weight, 3) for name, weight in sorted(fitted.weights.items())}
+    kept = {"fitted_on": fitted.fitted_on, "intercept": round(fitted.intercept, 3), "weights": weights}
+    FILE.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def fit(texts: Sequence[Labelled]) -> Classifier:

@@ -1,10 +1,10 @@
 """Read files and embed texts ahead of the writer; the default engine uses threads."""
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from threading import Condition, Thread
+from queue import SimpleQueue
+from threading import Condition
 from typing import Protocol
 
 from langchain_core.embeddings import Embeddings
@@ -71,68 +71,48 @@ class PlainEngine:
     def __init__(self, reading: Reading, embeddings: Embeddings) -> None:
         self._reading, self._embeddings = reading, embeddings
         self.endings = reading.parser.endings
-        self._embedding = ThreadPoolExecutor(1, "embed")
-        self._readers: list[_ReadAhead] = []
+        self._reader, self._embedder = ThreadPoolExecutor(1, "read"), ThreadPoolExecutor(1, "embed")
+        self._changed, self._chunks, self._stopped = Condition(), 0, False
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
-        reader = _ReadAhead(self._reading, files)
-        self._readers.append(reader)
-        return (reader.take() for _ in files)
+        found: SimpleQueue[Parsed | Exception] = SimpleQueue()
+        self._reader.submit(self._read_ahead, files, found)
+        return (self._take(found) for _ in files)
 
     def embed(self, texts: list[str]) -> Future[Vectors]:
-        return self._embedding.submit(self._embeddings.embed_documents, texts)
+        return self._embedder.submit(self._embeddings.embed_documents, texts)
 
     def close(self) -> None:
-        self._embedding.shutdown(wait=False, cancel_futures=True)
-        for reader in self._readers:
-            reader.stop()
-        self._reading.parser.close()
-
-
-class _ReadAhead:
-    """Reads files in a thread of its own until CHUNKS_AHEAD chunks wait to be taken."""
-
-    def __init__(self, reading: Reading, files: Sequence[SourceFile]) -> None:
-        self._reading, self._files = reading, files
-        self._read: deque[Parsed | Exception] = deque()
-        self._chunks = 0
-        self._stopped = False
-        self._changed = Condition()
-        self._thread = Thread(target=self._run, name="read", daemon=True)
-        self._thread.start()
-
-    def take(self) -> Parsed | IngestionError:
-        with self._changed:
-            self._changed.wait_for(lambda: self._read)
-            found = self._read.popleft()
-            self._chunks -= _size(found)
-            self._changed.notify_all()
-        if isinstance(found, Parsed | IngestionError):
-            return found
-        raise found
-
-    def stop(self) -> None:
-        """Read no further file, and end the one that is being parsed."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
+        self._embedder.shutdown(wait=False, cancel_futures=True)
         self._reading.parser.close()
-        self._thread.join()
+        self._reader.shutdown(cancel_futures=True)
 
-    def _run(self) -> None:
-        for file in self._files:
-            found: Parsed | Exception
+    def _read_ahead(self, files: Sequence[SourceFile], found: "SimpleQueue[Parsed | Exception]") -> None:
+        """Read files until CHUNKS_AHEAD chunks wait to be taken."""
+        for file in files:
+            parsed: Parsed | Exception
             try:
-                found = self._reading(file)
-            except Exception as error:  # `take` raises it.
-                found = error
+                parsed = self._reading(file)
+            except Exception as error:  # `_take` raises it.
+                parsed = error
             with self._changed:
-                self._read.append(found)
-                self._chunks += _size(found)
-                self._changed.notify_all()
+                found.put(parsed)
+                self._chunks += _size(parsed)
                 self._changed.wait_for(lambda: self._stopped or self._chunks < CHUNKS_AHEAD)
-                if self._stopped:
-                    return
+            if self._stopped:
+                return
+
+    def _take(self, found: "SimpleQueue[Parsed | Exception]") -> Parsed | IngestionError:
+        parsed = found.get()
+        with self._changed:
+            self._chunks -= _size(parsed)
+            self._changed.notify_all()
+        if isinstance(parsed, Parsed | IngestionError):
+            return parsed
+        raise parsed
 
 
 def _size(found: Parsed | Exception) -> int:

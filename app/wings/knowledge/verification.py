@@ -44,21 +44,13 @@ _MARKS = re.compile(r"[*_`#>|\"'’‘“”]+")
 _NUMBER = re.compile(r"(?:[A-Z]{0,3}[$€£¥])?\s?\d+(?:[.,:/-]\d+)*(?:\s?[%‰])?")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _OLDER = re.compile(r"(?:older version|not (?:yet )?in force)\)$")
-_NOT = frozenset(
-    re.findall(
-        r"\w+",
-        "no not never none neither nor without cannot except unless nicht kein keine ohne nie tidak bukan tanpa ",
-    )
-)
-_SMALL = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and are as at be been but by can could do does for from had has have he her his if in into is "
-        "it its may more must of on or our shall she should so some such than that the their them then there "
-        "these they this those to under up was we were what when where which while who will with would you "
-        "your ",
-    )
-)
+_NEGATIONS = "no not never none neither nor without cannot except unless nicht kein keine ohne nie tidak bukan tanpa"
+_FUNCTION_WORDS = """
+    a an and are as at be been but by can could do does for from had has have he her his if in into is it its may more
+    must of on or our shall she should so some such than that the their them then there these they this those to under
+    up was we were what when where which while who will with would you your
+"""
+_NOT, _SMALL = (frozenset(words.split()) for words in (_NEGATIONS, _FUNCTION_WORDS))
 _LABELS = _SMALL | {
     "cite", "cited", "citation", "document", "page", "p", "ref", "reference", "section", "see", "source"
 }  # fmt: skip

@@ -91,9 +91,6 @@ def _tokens() -> re.Pattern[str]:
     return re.compile(rf"{longest_first}|[^\W\d_{_UNSPACED}]+|[{_ENDS}]")
 
 
-VERSION = 1
-
-
 @dataclass(frozen=True, slots=True)
 class Classifier:
     """Logistic regression over the features of a stretch of text; a text is as risky as its riskiest stretch.
@@ -111,21 +108,7 @@ class Classifier:
         log_odds = [0.0, *(sum(self.weights.get(feature, 0.0) for feature in some) for some in shown)]
         return 1 / (1 + math.exp(-self.intercept - max(log_odds)))
 
-    def text(self) -> str:
-        """Return the classifier as it is kept in a file."""
-        weights = {name: round(weight, 3) for name, weight in sorted(self.weights.items())}
-        kept = {"version": VERSION, "fitted_on": self.fitted_on, "intercept": round(self.intercept, 3)}
-        return json.dumps(kept | {"weights": weights}, indent=1, ensure_ascii=False) + "\n"
-
-
-def read_classifier(text: str) -> Classifier:
-    """Return the classifier of a file's text. Raise ValueError if the file is of another version."""
-    kept = json.loads(text)
-    if kept["version"] != VERSION:
-        raise ValueError(f"the version of the injection classifier is {kept['version']!r}, not {VERSION}")
-    return Classifier(kept["intercept"], kept["weights"], kept["fitted_on"])
-
 
 @cache
 def packaged_classifier() -> Classifier:
-    return read_classifier(files(__package__).joinpath("classifier.json").read_text("utf-8"))
+    return Classifier(**json.loads(files(__package__).joinpath("classifier.json").read_text("utf-8")))

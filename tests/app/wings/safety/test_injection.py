@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 import prompts
 from app.wings.safety.injection import Scanner
-from app.wings.safety.injection.classifier import Classifier, features, packaged_classifier, read_classifier, stretches
+from app.wings.safety.injection.classifier import Classifier, features, packaged_classifier, stretches
 from app.wings.safety.injection.folding import fold, views
 from chains import build_chain
 from chains.safety import CheckQuestion, RiskThresholds, Safety, SystemPrompt
@@ -270,14 +269,8 @@ def test_a_text_without_words_is_no_risk(text: str):
     assert packaged_classifier().risk([text]) < 0.1
 
 
-def test_a_classifier_is_kept_as_text_and_another_version_is_refused():
-    assert read_classifier(ROLES.text()) == ROLES
-    with pytest.raises(ValueError, match="version of the injection classifier is 0"):
-        read_classifier(json.dumps({**json.loads(ROLES.text()), "version": 0}))
-
-
 def test_the_packaged_classifier_is_small():
-    assert len(packaged_classifier().text()) < 100_000
+    assert len(packaged_classifier().weights) < 4_000
 
 
 @pytest.mark.parametrize(
