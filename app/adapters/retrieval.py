@@ -9,7 +9,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from pydantic import BaseModel, SkipValidation
 
-from app.adapters.service_calls import ServiceCalls, ServiceKind
+from app.adapters.http_client import ServiceCalls, ServiceKind
 from chains.callbacks import time_limit
 from chains.documents.audience import audience_of
 from chains.errors import QuestionError, RetrievalError

@@ -79,8 +79,8 @@ def word_similarity() -> WordVectors:
 
 
 def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
+    from app.adapters.http_client import ServiceCalls
     from app.adapters.retrieval import KIND, RemoteRetriever
-    from app.adapters.service_calls import ServiceCalls
 
     calls = ServiceCalls(KIND, settings.retrieval.url or "", api_key=settings.retrieval.api_key, clock=clock)
     return RemoteRetriever(calls=calls, **_limits(settings))

@@ -24,7 +24,7 @@ from app.wiring.models import word_similarity
 from benchmarks.fits.corpora import Asked, KeptVectors, arguments, asked, holds, question_sets
 from chains.context import FormatContext
 from chains.ports import WordSimilarity
-from chains.retrieval.fusion import cosines
+from chains.retrieval.strategies import cosines
 from chains.text.tokens import tokens
 from evals.logistic import Numbers, listwise, logistic
 from evals.metrics.retrieval import is_gold

@@ -9,7 +9,7 @@ from langchain_core.runnables import ensure_config
 from pydantic import BaseModel
 
 from app.adapters.embeddings import NO_PREFIXES, Prefixes
-from app.adapters.service_calls import ServiceCalls, ServiceKind
+from app.adapters.http_client import ServiceCalls, ServiceKind
 from chains.errors import EmbeddingError
 
 InputType = Literal["query", "passage"]

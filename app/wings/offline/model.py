@@ -27,7 +27,7 @@ from chains.metadata import ASKED, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
 from chains.reformulation.splitting import asking_part
-from chains.retrieval.fusion import cosines
+from chains.retrieval.strategies import cosines
 from chains.state import Generated
 
 MODEL_NAME = "offline-extractive"

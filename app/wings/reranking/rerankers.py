@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, PrivateAttr
 
 import prompts
-from app.adapters.service_calls import ServiceCalls, ServiceKind
+from app.adapters.http_client import ServiceCalls, ServiceKind
 from app.settings import Settings
 from app.wiring.models import RERANKER_TIMEOUT_S
 from chains.errors import RetrievalError

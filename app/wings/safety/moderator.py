@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableLambda
 from pydantic import BaseModel, Field
 
 import prompts
-from app.adapters.service_calls import ServiceCalls, ServiceKind
+from app.adapters.http_client import ServiceCalls, ServiceKind
 from app.ports import Moderation, Trial
 from app.settings import Settings
 from app.wiring.llm import close, providers

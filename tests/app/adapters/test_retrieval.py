@@ -6,8 +6,8 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
+from app.adapters.http_client import ServiceCalls
 from app.adapters.retrieval import KIND, RemoteRetriever
-from app.adapters.service_calls import ServiceCalls
 from chains.callbacks import Deadline
 from chains.errors import DeadlineError, RetrievalError
 from chains.resilience import RetryPolicy

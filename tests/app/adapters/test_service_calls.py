@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 
 from app.adapters import retrieval
 from app.adapters.embeddings import http_embeddings
-from app.adapters.service_calls import ServiceCalls, ServiceKind
+from app.adapters.http_client import ServiceCalls, ServiceKind
 from app.wings.reranking import rerankers as reranking
 from app.wings.safety import moderator
 from chains.callbacks import Deadline

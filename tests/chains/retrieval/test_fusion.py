@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.ports import ChunkPlace
-from chains.retrieval.fusion import PER_DOCUMENT, Candidate, rank
+from chains.retrieval.strategies import PER_DOCUMENT, Candidate, rank
 from tests.cases import cases
 
 

@@ -21,8 +21,8 @@ from chains.retrieval import (
     RerankingRetriever,
     SimilarityRetriever,
 )
-from chains.retrieval.fusion import cosines
 from chains.retrieval.retriever import ChunkRetriever
+from chains.retrieval.strategies import cosines
 from tests.chains.retrieval.conftest import TEXTS, cross_encoder
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
