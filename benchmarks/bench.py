@@ -22,8 +22,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 
-from app.adapters.embeddings.onnx.weights import find_weights
-from app.adapters.embeddings.onnx.words import WordVectors
+from app.adapters.embeddings.onnx import WordVectors, find_weights
 from app.ledger.passages import Passages
 from app.observability.logs import configure_logs
 from app.settings import load_settings

@@ -12,8 +12,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from app.adapters.embeddings.huggingface import Device, torch_embeddings
-from app.adapters.embeddings.onnx import OnnxEmbeddings
-from app.adapters.embeddings.onnx.weights import MODEL
+from app.adapters.embeddings.onnx import MODEL, OnnxEmbeddings
 from app.wiring import sample_corpus
 from chains.errors import ConfigurationError
 from chains.ingestion.chunks import Chunker

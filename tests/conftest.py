@@ -17,7 +17,7 @@ from coverage import Coverage
 from numpy.typing import NDArray
 
 from app.adapters.embeddings import onnx
-from app.adapters.embeddings.onnx.weights import find_weights
+from app.adapters.embeddings.onnx import find_weights
 from app.cli import main
 from app.http.server import create_app
 from app.settings import fields

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from langchain_core.messages import AIMessage
 
-from app.adapters.embeddings.onnx.weights import find_weights
-from app.adapters.embeddings.onnx.words import WordVectors
+from app.adapters.embeddings.onnx import WordVectors, find_weights
 from chains.citations import CiteSources
 from chains.citations.evidence import prepare
 from chains.citations.support import support

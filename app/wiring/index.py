@@ -16,8 +16,7 @@ from langchain_core.runnables import Runnable
 
 from app import hooks
 from app.adapters.embeddings.cached import MemoizedEmbeddings
-from app.adapters.embeddings.onnx import OnnxEmbeddings
-from app.adapters.embeddings.onnx.words import WordPieces
+from app.adapters.embeddings.onnx import OnnxEmbeddings, WordPieces
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Passages
 from app.ledger.work import Copies, Faults

@@ -10,9 +10,7 @@ from langchain_core.language_models import BaseChatModel
 import prompts
 from app import hooks
 from app.adapters.embeddings import NO_PREFIXES, Prefixes, prefixes_for
-from app.adapters.embeddings.onnx import OnnxEmbeddings, half_of_the_cores
-from app.adapters.embeddings.onnx.weights import MODEL, find_weights
-from app.adapters.embeddings.onnx.words import WordVectors
+from app.adapters.embeddings.onnx import MODEL, OnnxEmbeddings, WordVectors, find_weights, half_of_the_cores
 from app.ledger.passages import Passages
 from app.settings import Settings
 from chains import retrieval as retrievers

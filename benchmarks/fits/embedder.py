@@ -16,7 +16,7 @@ from typing import Any
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from safetensors import safe_open
 
-from app.adapters.embeddings.onnx.weights import GRAPH, WEIGHTS, find_weights
+from app.adapters.embeddings.onnx import GRAPH, WEIGHTS, find_weights
 
 LAYERS = 6
 HEADS = 12

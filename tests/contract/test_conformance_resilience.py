@@ -8,8 +8,7 @@ import groq
 import httpx
 import pytest
 
-from app.adapters.embeddings.onnx import OnnxEmbeddings
-from app.adapters.embeddings.onnx.words import WordPieces
+from app.adapters.embeddings.onnx import OnnxEmbeddings, WordPieces
 from app.adapters.llm.validated_model import map_errors
 from app.http.errors import reply_to
 from chains import errors

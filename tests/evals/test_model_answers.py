@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.adapters.embeddings.onnx.weights import find_weights
-from app.adapters.embeddings.onnx.words import WordVectors
+from app.adapters.embeddings.onnx import WordVectors, find_weights
 from chains.citations.cited_sentences import sentences_of
 from chains.citations.evidence import asked_about
 from chains.citations.references import read_numbers

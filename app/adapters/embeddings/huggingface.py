@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 from langchain_core.embeddings import Embeddings
 
 from app.adapters.embeddings import NO_PREFIXES, Prefixes
-from app.adapters.embeddings.onnx.weights import MODEL, find_weights
+from app.adapters.embeddings.onnx import MODEL, find_weights
 from app.hooks import from_extra
 from chains.errors import ConfigurationError, EmbeddingError
 

