@@ -5,7 +5,6 @@ import hashlib
 import json
 from base64 import b64decode
 from collections.abc import AsyncGenerator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,6 @@ class PageQueue:
         self._idle = asyncio.Queue[LimitedProcess]()
         for worker in workers:
             self._idle.put_nowait(worker)
-        self._threads = ThreadPoolExecutor(len(workers), "pages")
 
     async def ask(self, task: dict[str, Any]) -> Any:
         """Return the reply to a task.
@@ -51,21 +49,17 @@ class PageQueue:
             worker = await self._idle.get()
         finally:
             self.waiting -= 1
-        loop = asyncio.get_running_loop()
-        asked: Future[Any] = self._threads.submit(worker.ask, task)
+        asked = asyncio.create_task(asyncio.to_thread(worker.ask, task))
         # The worker is free when its thread is, which may be later than a caller that leaves.
-        asked.add_done_callback(lambda _: loop.call_soon_threadsafe(self._idle.put_nowait, worker))
+        asked.add_done_callback(lambda _: self._idle.put_nowait(worker))
         try:
-            return await asyncio.wrap_future(asked)
+            return await asyncio.shield(asked)
         except asyncio.CancelledError:
             if not asked.done():
                 worker.interrupt()
             raise
 
     def close(self) -> None:
-        for worker in self._workers:
-            worker.interrupt()
-        self._threads.shutdown(cancel_futures=True)
         for worker in self._workers:
             worker.stop()
 
