@@ -50,11 +50,12 @@ MOST_FILES = 20  # Of one upload.
 
 
 class Outbox(Protocol):
-    """Publishes events about questions and answers, without waiting; `leave` also where nothing is `running`.
+    """Publishes events about questions and answers, without waiting, also where nothing is `running`.
 
     `sent` counts those that the broker has confirmed, `waiting` those that it has not yet, and `dropped` those that
     could not be kept. `check` raises ConfigurationError where what keeps them cannot be used, VectorStoreError where it
-    does not answer now, as `leave` does. Any error of `ping` means that the broker does not answer.
+    does not answer now, as `publish` does where nothing is running. Any error of `ping` means that the broker does not
+    answer.
     """
 
     sent: int
@@ -68,8 +69,6 @@ class Outbox(Protocol):
     async def ping(self, *, timeout_s: float) -> None: ...
 
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None: ...
-
-    def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None: ...
 
     def observer(self, model: str) -> Observer: ...
 

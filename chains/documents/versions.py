@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from chains.text.letters import letters
+from chains.text.pattern_file import read_patterns
 from chains.text.quantities import quantities
 from chains.text.tokens import tokens
 from chains.text.words import plain_words, stem, word_set
@@ -21,23 +22,22 @@ SHORTEST_FILE: Final = 4
 SAME_WORDS: Final = 0.6
 LONGEST_DATE: Final = 40
 HEAD_CHARACTERS: Final = 1500  # Where a document says of itself what it replaces, or what replaces it.
-VALID_FROM, VALID_UNTIL, REPLACES, SUPERSEDED, VERSION = (
-    *("valid_from", "valid_until", "replaces", "superseded", "version"),
-)
+VALID_FROM, VALID_UNTIL, REPLACES, SUPERSEDED = "valid_from", "valid_until", "replaces", "superseded"
+VERSION: Final = "version"
 LABELS: Final = "title_labels"
 """What tells a document of the index from others, in the metadata of a passage that was found."""
 OLDER, NOT_IN_FORCE, NOT_YET = "older version", "not in force", "not yet in force"
 MARK: Final = re.compile(rf"\((?:[^()]*, )?(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\)")
 STATE: Final = re.compile(rf"\b(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\b")
-_COUNTED: Final = "version|edition|revision|rev|issue"
-EDITION: Final = re.compile(
-    rf"\b(?:{_COUNTED}|v)\.?\s?(?P<number>\d+(?:\.\d+)*)\b|\brev(?:ision)?\.?\s(?P<letter>[a-z])\b"
-    rf"|\b(?P<ordinal>\d+)(?:st|nd|rd|th) (?:{_COUNTED})\b|\b(?P<day>\d{{4}}-\d\d(?:-\d\d)?)\b"
-    r"|\b(?:edition |fy ?|(?:\d\d? )?(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?:\d\d?, )?)?"
-    rf"(?P<year>(?:19|20)\d\d)(?:[/-]\d{{2,4}})?(?: edition)?\b|{MARK.pattern}",
-    re.IGNORECASE,
+_PATTERNS: Final = dict(read_patterns(__package__, "versions.txt")[1])
+EDITION: Final = re.compile(f"{_PATTERNS['edition']}|{MARK.pattern}", re.IGNORECASE)
+_ARCHIVE, _CURRENT, _STATUS, _BOUND = (
+    re.compile(_PATTERNS[name], re.IGNORECASE) for name in ("archive", "current", "status", "bound")
 )
-"""What tells two versions of one title apart."""
+_SAYS: Final = {
+    name: re.compile(_PATTERNS[name], re.IGNORECASE | re.MULTILINE)
+    for name in (SUPERSEDED, REPLACES, VALID_FROM, VALID_UNTIL, VERSION)
+}
 
 OF_PERIODS: Final = frozenset(
     map(
@@ -51,56 +51,9 @@ OF_PERIODS: Final = frozenset(
 """Words of titles whose year is what the document is about: the next year's figures are others."""
 
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_ARCHIVE: Final = re.compile(r"\b(?:archived?|old(?:er)?|previous|superseded|former)\b", re.IGNORECASE)
-_CURRENT: Final = re.compile(r"\b(?:current|latest)\b", re.IGNORECASE)
-_STATUS: Final = re.compile(
-    r"\b(?:draft|final|revised|updated|amended|archived|superseded|obsolete|repealed|withdrawn)\b"
-    r"|\((?:as )?(?:of|from|since|old|new|current|previous|former)\b",
-    re.IGNORECASE,
-)
-"""What a title says of its version beside the edition."""
-_NO_LONGER: Final = (
-    r"(?:superseded|obsolete|deprecated|archived|withdrawn|replaced|repealed|revoked|expired|outdated"
-    r"|no longer (?:valid|in force))"
-)
-_HOLDS: Final = (
-    r"^\W*(?:this (?:\w+ ){1,3}(?:is |was )?)?"
-    r"(?:valid|effective|in force|in effect|applies|applicable|g\u00fcltig|gilt)[ _]"
-)
-_SAYS: Final = {
-    SUPERSEDED: re.compile(
-        rf"\bthis (?:\w+ ){{1,3}}(?:is|was|has been) (?:now )?(?:{_NO_LONGER}|out of date|a draft)\b|\bsuperseded by\b"
-        rf"|^\W*status\W+(?:{_NO_LONGER}|draft)\b|^(?:title:|#)\W*(?:{_NO_LONGER}|draft)\b"
-        rf"|\((?:{_NO_LONGER}|draft)\)\W*$|^(?:superseded|replaced)_by:\s*\S"
-        rf"|^\W*{_NO_LONGER}(?: (?:on|by|as of|since|with effect from)\b[^\n]{{2,60}})?\W*$",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-    REPLACES: re.compile(
-        r"(?:\bthis (?:\w+ ){1,3}(?:replaces|supersedes)\b|^\W*(?:replaces|supersedes|ersetzt)\b)\W*([^\n]{2,120})",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-    VALID_FROM: re.compile(
-        rf"(?:{_HOLDS}(?:from|date|since|as of|on|ab|seit)"
-        r"|^\W*(?:this (?:\w+ ){1,3})?(?:(?:takes|comes into) effect"
-        r"|(?:enters|comes) into force)(?: on| from)?)\W*([^\n]{4,60})",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-    VALID_UNTIL: re.compile(
-        rf"(?:{_HOLDS}(?:until|till|to|through|bis)|^\W*expir(?:es|ed|y date)(?: on)?"
-        rf"|{_HOLDS}(?:from )?[^\n]{{4,25}}? (?:until|till|to|through|[-\u2013]))\W*([^\n]{{4,40}})",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-    VERSION: re.compile(
-        rf"^\W*(?:document )?(?:{_COUNTED})(?: (?:no|number))?\b[\s:.|*#]*(\d[\w.]{{0,9}}|[A-Z])\W*$",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-}
 _SIGNS: Final = re.compile(r"[_\-.\s]+|(?<=[a-z])(?=(?:19|20)\d\d\b)", re.IGNORECASE)
 """What divides the words of a file's name."""
 _DOTTED: Final = re.compile(r"\b(\d\d?)\.(0?[1-9]|1[0-2])\.((?:19|20)\d\d)\b")
-_BOUND: Final = re.compile(
-    r"\b(?:(?P<later>from|as of|as from|starting|beginning|effective)|until|till)(?: on)? \Z", re.IGNORECASE
-)
 _HEAD_ROW: Final = re.compile(r"^(\|.*\|)[ \t]*\n\|[-:| \t]+\|[ \t]*\n(\|.*\|)[ \t]*$", re.MULTILINE)
 
 

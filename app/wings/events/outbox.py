@@ -210,13 +210,12 @@ class Outbox:
         await self._publisher.ping(timeout_s=timeout_s)
 
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
-        self.submit(message(event, payload, correlation_id=correlation_id))
-
-    def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
+        """Take an event; while the outbox is not running, it is stored at once."""
+        taken = message(event, payload, correlation_id=correlation_id)
         if self._loop is not None:
-            self.publish(event, payload, correlation_id=correlation_id)
+            self.submit(taken)
         else:
-            self._store.put([message(event, payload, correlation_id=correlation_id)])
+            self._store.put([taken])
 
     def observer(self, model: str) -> Observer:
         return Events(self.submit, model=model)

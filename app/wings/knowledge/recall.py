@@ -248,7 +248,7 @@ def index_changed(index: Index) -> None:
                 payload = {EVENT_NAMES.get(name, name): value for name, value in entry.items() if value is not None}
                 changes = (change.items() for change in entry["changes"])
                 payload["changes"] = [{EVENT_NAMES.get(name, name): value for name, value in some} for some in changes]
-                index.outbox.leave("AnswerRecalled", payload, correlation_id=str(uuid4()))
+                index.outbox.publish("AnswerRecalled", payload, correlation_id=str(uuid4()))
 
 
 def count_of_recalled(index: Index, _paths: Sequence[str]) -> Iterator[str]:
