@@ -11,49 +11,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from app.ledger.answers import ADD, ADD_STATEMENT, CITE, COLUMNS, Quote
 from app.ledger.database import Database
 from app.ledger.index import as_json
 from app.ledger.work import ADD_TURN, KEEP_COPY, PUT
 
 SUFFIX = ".brought-over"
 Read = Callable[..., list[dict[str, Any]]]
-ANSWERS = f"SELECT size, {', '.join(COLUMNS)} FROM answers WHERE collection = :collection ORDER BY id"
-LINKS = """
-SELECT answers.trace_id, quotes.doc_id, quotes.title, quotes.table_head, quotes.quote FROM answer_quotes
-JOIN answers ON answers.id = answer_quotes.answer JOIN quotes ON quotes.id = answer_quotes.quote
-WHERE answers.collection = :collection
-"""
-KEY = "SELECT value FROM answer_key"
 MESSAGES = "SELECT id, routing_key, correlation_id, body FROM {table} ORDER BY place"
 TURNS = "SELECT key, owner, turns FROM conversations WHERE expires_at > now() ORDER BY used"
 ADD_JOB = """
 INSERT INTO jobs (id, state, created_at, value) VALUES (:id, :state, :created_at, :value) ON CONFLICT (id) DO NOTHING
 """
-
-
-def bring_answers(database: Database, file: Path, collection: str) -> int:
-    """Bring over answers.sqlite3, with what was cited and the key of askers; return the number of answers."""
-    with rows_of(file) as read, database.changing():
-        number = _add_answers(database, read, collection)
-    _set_aside(file)
-    return number
-
-
-def _add_answers(database: Database, read: Read, collection: str) -> int:
-    """Add the answers of a collection, their citations, and the key of askers, which has to be that of the answers."""
-    answers = read(ANSWERS, collection=collection)
-    for row in read(KEY) if answers else ():
-        database.state("asker_key", bytes(row["value"]).hex())
-    for answer in answers:
-        database.rows(ADD, **answer)
-    for link in read(LINKS, collection=collection):
-        trace_id = link.pop("trace_id")
-        id_ = database.value("SELECT id FROM answers WHERE trace_id = :trace_id", trace_id=trace_id)
-        row = link | {"id": Quote(**link).id, "answer": id_}
-        database.run(ADD_STATEMENT, row)
-        database.run(CITE, row)
-    return len(answers)
 
 
 def bring_events(database: Database, file: Path) -> int:
@@ -78,27 +46,25 @@ def bring_copies(database: Database, file: Path) -> int:
         return _brought(database, KEEP_COPY, [copy | {"source": file.stem} for copy in copies], file)
 
 
-def bring_from_postgres(database: Database, collection: str) -> list[str]:
-    """Move what the schema of programs before holds of a collection at once; return a line for each kind of rows."""
+def bring_from_postgres(database: Database) -> list[str]:
+    """Move what the schema of programs before holds at once; return a line for each kind of rows."""
 
     def read(query: str, **values: Any) -> list[dict[str, Any]]:
         query = query.replace("FROM ", "FROM waypoint.").replace("JOIN ", "JOIN waypoint.")
         return [dict(row._mapping) for row in database.rows(query, **values)]
 
     with database.changing():
-        if not database.value("SELECT to_regclass('waypoint.answers')"):
+        if not database.value("SELECT to_regclass('waypoint.events')"):
             return []
-        answers = _add_answers(database, read, collection)
         if messages := read(MESSAGES.format(table="events")):
             database.run(PUT, messages)
         conversations = read(TURNS)
         for row in conversations:
             shared = {"owner": row["owner"], "session": row["key"], "at": time.time()}
             database.run(ADD_TURN, [{"role": role, "text": words} | shared for role, words in row["turns"]])
-        database.run("DELETE FROM waypoint.answers WHERE collection = :collection", {"collection": collection})
         database.run("DELETE FROM waypoint.events")
         database.run("DELETE FROM waypoint.conversations")
-    counts = {"answers": answers, "waiting events": len(messages), "conversations": len(conversations)}
+    counts = {"waiting events": len(messages), "conversations": len(conversations)}
     return [f"{number} {kind} of the schema `waypoint`" for kind, number in counts.items() if number]
 
 

@@ -80,19 +80,66 @@ class Index:
         outbox: Outbox = hooks.wing("events.plugin:outbox")(self.settings)
         return outbox
 
-    @cached_property
-    def ingestion(self) -> "Ingestion":
+    def ingest(
+        self, given: Sequence[Path | str], *, reset: bool = False, progress: Progress | None = None, **options: Any
+    ) -> Report:
+        """Update the index from files and addresses.
 
-        def tell() -> None:
-            for changed in hooks.wings("knowledge.recall:index_changed"):
-                with side_step(changed.__name__):
-                    changed(self)
+        Args:
+            given: folders, files, and addresses of buckets and web sites.
+            reset: rebuild the index, and replace it at the end.
+            progress: called after each file with the number fetched, then with the number stored.
+            options: `dry_run` counts what would change, and changes nothing; `engine` reads the files and embeds them,
+                on the cluster at `ray_address`; of files and folders `only` these are read again.
 
-        return Ingestion(self.settings, self.stored, tell)
+        Raises:
+            IngestionError: a path or address cannot be read.
+            VectorStoreError, ConfigurationError: the store cannot be written, or was made with another model.
+        """
+        if not reset:
+            bring_index_over(self.settings, self.stored)
+        paths, copies = fetch(self.settings, given, progress)
+        with self.stored.locked():
+            report = self.add(paths, reset=reset, progress=progress, addresses=copies.addresses, **options)
+        return replace(
+            report, problems=[*copies.problems, *report.problems], skipped=[*copies.skipped, *report.skipped]
+        )
 
-    def ingest(self, paths: Sequence[Path | str], **options: Any) -> Report:
-        """Update the index from files and addresses; options and errors are those of `Ingestion.run`."""
-        return self.ingestion.run(paths, **options)
+    def add(
+        self,
+        paths: list[Path],
+        *,
+        reset: bool = False,
+        dry_run: bool = False,
+        engine: str = "plain",
+        ray_address: str | None = None,
+        **options: Any,
+    ) -> Report:
+        """Like `ingest` for local files; the caller holds the lock, and `options` are those of `ingest`."""
+        if not reset:
+            self.stored.open()  # This checks that it is of these settings.
+        least = self.settings.ingestion.min_chunks
+        with closing(engine_of(self.settings, engine, ray_address, self.stored.recipe.embeddings)) as running:
+            options |= {"reset": reset, "dry_run": dry_run, "min_chunks": least}
+            report, change = ingest(paths, into=self.stored, engine=running, **options)
+        if not dry_run:
+            report.problems.extend(self._publish(change, paths))
+        return report
+
+    def remove(self, doc_id: str) -> None:
+        """Remove a document with all its passages; the caller holds the lock, and the file stays."""
+        self._publish(Change(stale=self.stored.ids_of(doc_id), forgotten={doc_id}), [])
+
+    def _publish(self, change: Change, paths: list[Path]) -> list[Problem]:
+        """Make a change, with the scope files of the folders that are left, and return their problems."""
+        sources = {source.doc_id: source for source in (() if change.reset else self.stored.sources())} | change.sources
+        roots = {source.root for doc_id, source in sources.items() if doc_id not in change.forgotten}
+        change.scopes, problems = read_scopes(paths, roots, {} if change.reset else self.stored.scopes())
+        self.stored.publish(change)
+        for changed in hooks.wings("knowledge.recall:index_changed"):
+            with side_step(changed.__name__):
+                changed(self)
+        return problems
 
 
 def open_index(settings: Settings, *, clock: Clock | None = None, parts: Parts | None = None) -> Index:
@@ -131,74 +178,6 @@ def engine_of(settings: Settings, name: str, address: str | None, embeddings: Em
         raise ConfigurationError(f"there is no engine {name!r}; there are plain, ray")
     engine: Engine = hooks.wing("ray.plugin:engine")(settings, reading, address)
     return engine
-
-
-@dataclass(frozen=True)
-class Ingestion:
-    """Updates the index `into`; `changed` is called after each change."""
-
-    settings: Settings
-    into: PassageIndex
-    changed: Callable[[], None] = lambda: None
-
-    def run(
-        self, given: Sequence[Path | str], *, reset: bool = False, progress: Progress | None = None, **options: Any
-    ) -> Report:
-        """Update the index from files and addresses.
-
-        Args:
-            given: folders, files, and addresses of buckets and web sites.
-            reset: rebuild the index, and replace it at the end.
-            progress: called after each file with the number fetched, then with the number stored.
-            options: `dry_run` counts what would change, and changes nothing; `engine` reads the files and embeds them,
-                on the cluster at `ray_address`; of files and folders `only` these are read again.
-
-        Raises:
-            IngestionError: a path or address cannot be read.
-            VectorStoreError, ConfigurationError: the store cannot be written, or was made with another model.
-        """
-        if not reset:
-            bring_index_over(self.settings, self.into)
-        paths, copies = fetch(self.settings, given, progress)
-        with self.into.locked():
-            report = self.add(paths, reset=reset, progress=progress, addresses=copies.addresses, **options)
-        return replace(
-            report, problems=[*copies.problems, *report.problems], skipped=[*copies.skipped, *report.skipped]
-        )
-
-    def add(
-        self,
-        paths: list[Path],
-        *,
-        reset: bool = False,
-        dry_run: bool = False,
-        engine: str = "plain",
-        ray_address: str | None = None,
-        **options: Any,
-    ) -> Report:
-        """Like `run` for local files; the caller holds the lock, and `options` are those of `ingest`."""
-        if not reset:
-            self.into.open()  # This checks that it is of these settings.
-        least = self.settings.ingestion.min_chunks
-        with closing(engine_of(self.settings, engine, ray_address, self.into.recipe.embeddings)) as running:
-            options |= {"reset": reset, "dry_run": dry_run, "min_chunks": least}
-            report, change = ingest(paths, into=self.into, engine=running, **options)
-        if not dry_run:
-            report.problems.extend(self._publish(change, paths))
-        return report
-
-    def remove(self, doc_id: str) -> None:
-        """Remove a document with all its passages; the caller holds the lock, and the file stays."""
-        self._publish(Change(stale=self.into.ids_of(doc_id), forgotten={doc_id}), [])
-
-    def _publish(self, change: Change, paths: list[Path]) -> list[Problem]:
-        """Make a change, with the scope files of the folders that are left, and return their problems."""
-        sources = {source.doc_id: source for source in (() if change.reset else self.into.sources())} | change.sources
-        roots = {source.root for doc_id, source in sources.items() if doc_id not in change.forgotten}
-        change.scopes, problems = read_scopes(paths, roots, {} if change.reset else self.into.scopes())
-        self.into.publish(change)
-        self.changed()
-        return problems
 
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")

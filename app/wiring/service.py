@@ -159,8 +159,7 @@ class Service:
     @cached_property
     def uploads(self) -> Any:
         """Return what adds and removes documents over HTTP; None where that is left out of this installation."""
-        given = self.settings, self.index.library, self.index.ingestion
-        return next((make(*given) for make in hooks.wings("uploads.uploads:Uploads")), None)
+        return next((make(self.index) for make in hooks.wings("uploads.uploads:Uploads")), None)
 
     @cached_property
     def metrics(self) -> "Metrics":

@@ -47,20 +47,16 @@ class Earlier:
 def bring_over(settings: Settings) -> list[str]:
     """Bring what earlier programs kept in files beside the index into the ledger; return a line for each file.
 
-    Answers, events and jobs of their last places are found; ANSWER_LOG_PATH and EVENTS_PATH may still name others.
+    Events and jobs of their last places are found; EVENTS_PATH may still name another file.
     """
-    from app.ledger.earlier import bring_answers, bring_copies, bring_events, bring_from_postgres, bring_jobs
+    from app.ledger.earlier import bring_copies, bring_events, bring_from_postgres, bring_jobs
 
-    database, collection = ledger_of(settings), settings.store.collection
-    folder = os.environ.get("ANSWER_LOG_PATH")  # noqa: TID251 - a name of before.
-    answers = folder_beside(settings, Path(folder) if folder else None, "answers") / "answers.sqlite3"
-    events = Path(os.environ.get("EVENTS_PATH") or "storage/events.sqlite3")  # noqa: TID251 - as above.
+    database = ledger_of(settings)
+    events = Path(os.environ.get("EVENTS_PATH") or "storage/events.sqlite3")  # noqa: TID251 - a name of before.
     uploads = uploads_folder(settings)
     jobs = uploads.with_name(f"{uploads.name}.jobs")
     records = folder_beside(settings, None, "sources") / "records"
-    done = bring_from_postgres(database, collection) if database.dialect == "postgresql" else []
-    if answers.exists():
-        done.append(f"{bring_answers(database, answers, collection)} answers of {answers}")
+    done = bring_from_postgres(database) if database.dialect == "postgresql" else []
     if events.exists():
         done.append(f"{bring_events(database, events)} waiting events of {events}")
     if jobs.exists():

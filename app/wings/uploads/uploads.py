@@ -16,10 +16,9 @@ from uuid import uuid4
 
 from app.http.errors import RequestRefusedError
 from app.http.policy import MEGABYTE
-from app.settings import Settings
 from app.wings.uploads.jobs import Job, Jobs, Places, UploadReport, folder_of
-from app.wiring.index import Ingestion
-from app.wiring.library import Library, uploads_folder
+from app.wiring.index import Index
+from app.wiring.library import uploads_folder
 from app.wiring.storage import ledger_of, parser
 from chains.documents.audience import Audience
 from chains.errors import IndexBusyError
@@ -56,8 +55,9 @@ class StoppedError(Exception):
 class Uploads:
     """Adds and removes documents over HTTP."""
 
-    def __init__(self, settings: Settings, library: Library, ingestion: Ingestion) -> None:
-        self.library, self.ingestion, self.folder = library, ingestion, uploads_folder(settings)
+    def __init__(self, index: Index) -> None:
+        settings = index.settings
+        self.index, self.library, self.folder = index, index.library, uploads_folder(settings)
         self.places, self.jobs = Places(self.folder), Jobs(ledger_of(settings))
         self.endings = sorted(parser(settings).endings)
         self._quota = settings.ingestion.upload_quota_mb * MEGABYTE
@@ -148,7 +148,7 @@ class Uploads:
         The file is moved aside first: after a kill in between, the document can be removed again. Raise IndexBusyError
         if an ingestion is running; VectorStoreError if the index cannot be changed, and everything is as it was.
         """
-        with self.ingestion.into.locked():
+        with self.index.stored.locked():
             source = self.library.catalogue("internal").sources.get(doc_id)
             path = source.path if source and self.library.is_uploaded(source) else None
             aside = path and path.with_name(f".{path.name}.removed")  # Hidden files are not ingested.
@@ -156,7 +156,7 @@ class Uploads:
                 with suppress(FileNotFoundError):
                     path.replace(aside)
             try:
-                self.ingestion.remove(doc_id)
+                self.index.remove(doc_id)
             except BaseException:
                 if path and aside and aside.exists():
                     aside.replace(path)
@@ -213,7 +213,7 @@ class Uploads:
                 raise StoppedError
 
     def _add(self, job: Job) -> Job:
-        with self.ingestion.into.locked():
+        with self.index.stored.locked():
             refused = {name: reason for name in job.files if (reason := self._refusal(job, name))}
             paths = [self.places.place(job, name) for name in job.files if name not in refused]
             if not paths:
@@ -221,7 +221,7 @@ class Uploads:
             # Otherwise a taken id would reveal a document that the caller may not see.
             roots = {path: path.parent if job.seen == "internal" else self.folder.parent for path in paths}
             chosen = {path: Chosen(job.audience, job.category, root) for path, root in roots.items()}
-            report = self.ingestion.add(paths, progress=self._progress(job), chosen=chosen)
+            report = self.index.add(paths, progress=self._progress(job), chosen=chosen)
             return self._settled(job, refused, report)
 
     def _refusal(self, job: Job, name: str) -> str:

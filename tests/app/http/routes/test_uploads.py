@@ -343,7 +343,7 @@ def test_a_body_that_is_no_form_is_refused(client):
 
 
 def test_an_upload_that_fails_leaves_nothing_behind(client, services, monkeypatch):
-    monkeypatch.setattr(type(services.index.ingestion), "add", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(type(services.index), "add", lambda *_, **__: 1 / 0)
     end = upload(client, {"a.md": "# A\n\nWords."})
     assert end["state"] == "failed"
     assert "not added" in end["message"]
