@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from chains.generation import generate
     from chains.pipeline import STAGES, build_chain
     from chains.reuse.agents import CitationMiddleware
-    from chains.reuse.annotations import structured_citations
     from chains.reuse.functions import (
         citation_metadata,
         deduplicate_citations,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         format_context,
         passages_of,
         process_citations,
+        structured_citations,
     )
     from chains.reuse.graph import build_graph
     from chains.reuse.tool import as_search_tool, as_tool
@@ -66,13 +66,12 @@ _MODULES = {
     "reuse.tool": ("as_search_tool", "as_tool"),
     "reuse.functions": (
         *("citation_metadata", "deduplicate_citations", "extract_citations"),
-        *("format_context", "passages_of", "process_citations"),
+        *("format_context", "passages_of", "process_citations", "structured_citations"),
     ),
     "generation": ("generate",),
     "citations": ("format_citations_markdown",),
     "citations.name_matching": ("dice", "similarity"),
     "confidence": ("score_confidence",),
-    "reuse.annotations": ("structured_citations",),
     "reuse.agents": ("CitationMiddleware",),
     "reuse.graph": ("build_graph",),
 }

@@ -155,9 +155,6 @@ class Faults:
             raise WaypointError("; ".join(f"{step} failed {number} times: {reason}" for step, number, reason in faults))
         return f"none failed in {FAULT_DAYS} days"
 
-    def forget(self) -> None:
-        self._database.run("DELETE FROM faults")
-
 
 T = TypeVar("T")
 # Of one conversation; the oldest turns go first.

@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 
 from chains.citations.cited_sentences import LOOKED_AT, MAY_END, last_sentence
 from chains.documents.naming import cited_by_number, place_name, place_of
-from chains.reuse.annotations import MARKER, CitedSource, annotations_of, checked_files, citations_in, source_of
+from chains.reuse.functions import MARKER, CitedSource, annotations_of, checked_files, citations_in, source_of
 from chains.reuse.tool import content_of
 from chains.state import Answer
 

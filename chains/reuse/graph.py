@@ -21,7 +21,7 @@ from chains.documents.audience import Audience, called_for
 from chains.documents.naming import place_of
 from chains.errors import QuestionError
 from chains.output import REPLACEMENT, merge
-from chains.reuse.annotations import annotation
+from chains.reuse.functions import annotation
 from chains.state import Answer, Citation, Question
 
 
