@@ -73,7 +73,7 @@ NAMES = frozenset(
     {"audience", "category", "jurisdiction", "last_updated", "retrieval_keywords", "source_organization", "source_type"}
     | {"source_urls", "title", "use_cases"}
 )
-MAX_CHARACTERS = 16_000
+MAX_FRONT_MATTER = 16_000
 AS_STATED = ("source_type", "jurisdiction", "last_updated", "review_by", "category")
 
 _BEFORE = re.compile(r"\A(?:[\s\ufeff\u00ad\u200b-\u200f\u2060-\u2064]+|<!--.*?-->)*", re.DOTALL)
@@ -91,7 +91,7 @@ def read_unusual(text: str, stated: Stated) -> tuple[dict[str, Any], int]:
     fence = next((form for form in (_DASHES, _PLUSES) if form.fullmatch(visible(opening).strip())), None)
     end = next((number for number, line in enumerate(lines) if fence and fence.fullmatch(visible(line).strip())), None)
     block = "".join(lines[:end])
-    if fence is None or end is None or len(block) > MAX_CHARACTERS:
+    if fence is None or end is None or len(block) > MAX_FRONT_MATTER:
         return {}, 0
     found = Stated()
     values: dict[str, Any] = {}
@@ -106,7 +106,6 @@ def read_unusual(text: str, stated: Stated) -> tuple[dict[str, Any], int]:
     return values, (begin.end() if begin else 0) + len(opening) + len(block) + len(lines[end])
 
 
-MAX_FRONT_MATTER = 16_000
 MAX_VALUES = 1000
 MOST_WARNINGS, MAX_SHOWN = 5, 80
 
@@ -123,7 +122,7 @@ def load_markdown(path: Path) -> SourceText:
     """Read a markdown file with optional front matter. Raise IngestionError if it is no text, empty, or too much."""
     text, warnings = read_any_text(path)
     stated = Stated()
-    values, start, faults = _readable_front_matter(text, stated)
+    values, start, faults = _front_matter(text, stated)
     shown, unseen = shown_markdown(text[start:])
     require_words(shown)
     metadata = _metadata(values, shown, path) | stated.strictest()
@@ -134,22 +133,24 @@ def load_markdown(path: Path) -> SourceText:
     return SourceText(text[:start] + shown, start, metadata, warnings=(*warnings, *faults, *unseen, *unlinked))
 
 
-def _readable_front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int, tuple[str, ...]]:
+def _front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int, tuple[str, ...]]:
     """Return the values of the front matter, where the text below it begins, and what of it could not be read.
 
     A front matter that is no YAML is read line by line; two rules with text between them are text.
     """
+    found, is_opened = _FRONT_MATTER.match(text), _OPENED.match(text)
+    if found is None:
+        values, start = read_unusual(text, stated)
+        if start or not is_opened:
+            return values, start, ()
+        _values_of_lines(text.partition("\n\n")[0][:MAX_FRONT_MATTER], stated)
+        return {}, 0, (f"{FRONT_MATTER} opened by '---' is never closed and is read as text",)
     try:
-        values, start = _front_matter(text, stated)
+        return _parse(found[1], stated), found.end(), ()
     except FrontMatterError as error:
-        found = _FRONT_MATTER.match(text)
-        if found is None or not _OPENED.match(text):
+        if not is_opened:
             return {}, 0, ()
         return _values_of_lines(found[1], stated), found.end(), (f"{error}; its lines are read one by one",)
-    if start == 0 and _OPENED.match(text):
-        _values_of_lines(text.partition("\n\n")[0][:MAX_FRONT_MATTER], stated)
-        return values, 0, (f"{FRONT_MATTER} opened by '---' is never closed and is read as text",)
-    return values, start, ()
 
 
 def _values_of_lines(block: str, stated: Stated) -> dict[str, str]:
@@ -175,12 +176,6 @@ def load_plain(path: Path) -> SourceText:
 
 
 LOADERS = {**dict.fromkeys((".md", ".markdown"), load_markdown), **dict.fromkeys((".txt", ".text"), load_plain)}
-
-
-def _front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int]:
-    """Return the values of the front matter, and where the text below it begins; nothing and 0 without one."""
-    found = _FRONT_MATTER.match(text)
-    return (_parse(found[1], stated), found.end()) if found else read_unusual(text, stated)
 
 
 def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 from lxml import etree
 from protego import Protego
 
-from app.wings.sources.web_client import AGENT, NO_CONTENT, UNCHANGED, Marks, Reply, WebClient
+from app.wings.sources.web_client import AGENT, NO_CONTENT, UNCHANGED, Marks, WebClient
 from chains.errors import IngestionError
 from chains.ingestion.mirror import Copy, RemoteDocument, Unread, is_safe_name
 
@@ -203,11 +203,6 @@ class Site:
         if reply.status == UNCHANGED and before is not None:
             links = links_of(before.path, reply.address)[0] if before.path.suffix in HTML else []
             return RemoteDocument(before.name, address, before.fingerprint, None), links
-        return self._fetched(address, reply, before, names, is_start=is_start)
-
-    def _fetched(
-        self, address: str, reply: Reply, before: Copy | None, names: set[str], *, is_start: bool
-    ) -> tuple[RemoteDocument | Unread, list[str]]:
         if reply.content is None:
             msg = f"the server answers with status {reply.status}"
             if is_start:
@@ -217,18 +212,17 @@ class Site:
             return Unread(address, msg, on_purpose=gone), []
         links, may_index = links_of(reply.content, reply.address) if reply.type in PAGES else ([], True)
         name = before.name if before else self.scope.name(reply.address, reply.type, self.endings, names)
-        reason = None
         if name is None:
             reason = f"no loader reads {reply.type or 'a document without a type'}"
         elif not is_safe_name(name):
             reason = "its address cannot be the name of a file"
         elif not may_index:
             reason = "it asks not to be found (noindex)"
-        if name is None or reason:
-            reply.content.unlink(missing_ok=True)
-            return Unread(address, reason or "", on_purpose=True), links
-        names.add(name)
-        return RemoteDocument(name, address, json.dumps(reply.marks), reply.content), links
+        else:
+            names.add(name)
+            return RemoteDocument(name, address, json.dumps(reply.marks), reply.content), links
+        reply.content.unlink(missing_ok=True)
+        return Unread(address, reason, on_purpose=True), links
 
     def _first(self, robots: Protego, folder: Path) -> tuple[deque[tuple[str, int]], int]:
         """Return where to begin, and how many links to go on from there: none from a sitemap."""
