@@ -2,12 +2,9 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from hashlib import sha256
-from threading import Lock
+from functools import cached_property, lru_cache
 from typing import Any, Literal, cast
 
-from cachetools import LRUCache, cached
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
@@ -176,15 +173,7 @@ SUSPICIOUS = "suspicious"
 """In a chunk's metadata, where the ingestion found that its document tries to steer the model there."""
 
 IsSuspicious = Callable[[str], bool]
-
-
-def remembered(is_suspicious: IsSuspicious, *, most: int = 10_000) -> IsSuspicious:
-    """Return the same function, which looks at each of the last `most` texts once: many questions find a passage."""
-
-    def digest(text: str) -> bytes:
-        return sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-    return cached(LRUCache[bytes, bool](most), key=digest, lock=Lock())(is_suspicious)
+MOST_REMEMBERED = 4096  # Passages that were looked at: many questions find the same one.
 
 
 def suspicious_chunks(texts: Sequence[str], suspicious_words: Callable[[str], str]) -> dict[int, str]:
@@ -211,7 +200,7 @@ class Safety:
 
     @cached_property
     def _looks_suspicious(self) -> IsSuspicious | None:
-        return remembered(self.is_suspicious) if self.is_suspicious else None
+        return lru_cache(MOST_REMEMBERED)(self.is_suspicious) if self.is_suspicious else None
 
     def keep(self, field: str) -> Callable[[Retrieved], list[Passage]]:
         """Return what finds the passages of a field that may go on: none for a question that is blocked."""

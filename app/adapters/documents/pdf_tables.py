@@ -76,7 +76,9 @@ def grids(page: pypdfium2.PdfPage) -> list[Grid]:
             near = [rule for rule in upright if left - NEAR <= rule[2] <= right + NEAR]
             inside = [rule for rule in near if rule[0] < top and rule[1] > bottom]
             beside = [rule for rule in across if rule[0] < right and rule[1] > left]
-            columns, rows = (_rules_of(place for _, _, place in rules) for rules in (inside, beside))
+            columns, rows = (
+                [first for first, _ in _runs((rule[2], rule[2]) for rule in rules)] for rules in (inside, beside)
+            )
             if min(len(columns), len(rows)) >= FEWEST_RULES:
                 grids.append(Grid(columns, rows, inside, beside))
     return grids
@@ -99,23 +101,14 @@ def _edges(page: pypdfium2.PdfPage) -> Iterator[tuple[tuple[float, float], tuple
                 yield point, first
 
 
-def _runs(rules: Sequence[Rule]) -> list[tuple[float, float]]:
-    """Return the stretches that rules cover together."""
+def _runs(stretches: Iterable[tuple[float, ...]]) -> list[tuple[float, float]]:
+    """Return the stretches, each a beginning and an end, that touch as one."""
     found: list[tuple[float, float]] = []
-    for begin, end, _ in sorted(rules):
+    for begin, end, *_ in sorted(stretches):
         if found and begin <= found[-1][1] + NEAR:
             found[-1] = found[-1][0], max(found[-1][1], end)
         else:
             found.append((begin, end))
-    return found
-
-
-def _rules_of(values: Iterable[float]) -> list[float]:
-    """Return the places of rules, each once."""
-    found: list[float] = []
-    for value in sorted(values):
-        if not found or value > found[-1] + NEAR:
-            found.append(value)
     return found
 
 

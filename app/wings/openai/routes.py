@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from itertools import takewhile
+from itertools import accumulate
 from typing import Annotated, Any, Literal, NoReturn, cast
 from uuid import uuid4
 
@@ -180,14 +180,9 @@ def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
             text = text.partition(heading)[0]
         if message.role in {"user", "assistant"} and text.strip():
             turns.append({"role": message.role, "content": text})
-    total = 0
-
-    def fits(turn: dict[str, str]) -> bool:
-        nonlocal total
-        total += len(turn["content"])
-        return total <= HISTORY_MAX_CHARACTERS
-
-    return list(takewhile(fits, reversed(turns[-HISTORY_MAX_TURNS:])))[::-1]
+    latest = turns[-HISTORY_MAX_TURNS:][::-1]
+    sizes = accumulate(len(turn["content"]) for turn in latest)
+    return [turn for turn, size in zip(latest, sizes, strict=True) if size <= HISTORY_MAX_CHARACTERS][::-1]
 
 
 OFFLINE = "offline"

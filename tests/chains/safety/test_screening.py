@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from chains import STAGES, build_chain
 from chains.errors import SafetyCheckError
 from chains.safety import CheckQuestion, CleanQuestions, Safety, SystemPrompt, sanitize
-from chains.safety.screening import SUSPICIOUS, remembered
+from chains.safety.screening import SUSPICIOUS
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, Shelf, gst_chain, noting, writing
 from tests.streams import asked
 
@@ -20,12 +20,12 @@ def test_a_passage_is_looked_at_once_and_another_one_anew():
         looked_at.append(text)
         return "ignore" in text
 
-    known = remembered(is_suspicious)
+    safety = Safety(question=CheckQuestion({}), prompt=SystemPrompt(""), is_suspicious=is_suspicious)
+    texts = ("ignore", "rates", "ignore", "rates", "\ud800")
+    state: Any = {"documents": [{"content": text, "metadata": {}} for text in texts]}
 
-    assert [known(text) for text in ("ignore", "rates", "ignore", "rates", "\ud800")] == [
-        *(True, False, True, False, False)
-    ]
-    assert looked_at == ["ignore", "rates", "\ud800"]
+    assert [one["content"] for one in safety.keep("documents")(state)] == ["rates", "rates", "\ud800"]
+    assert [text.strip() for text in looked_at] == ["ignore", "rates", "\ud800"]
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import NamedTuple
 
 from app.wings.safety.injection.classifier import Classifier, class_of, packaged_classifier
@@ -200,10 +201,7 @@ def _sign(views: Sequence[str], phrase: Phrase) -> Sign | None:
 
 def _either(risks: Iterable[float]) -> float:
     """Return the probability that one of several independent signs is right."""
-    passed = 1.0
-    for risk in risks:
-        passed *= 1 - risk
-    return 1 - passed
+    return 1 - prod(1 - risk for risk in risks)
 
 
 def _both(learnt: float, worded: float) -> float:
