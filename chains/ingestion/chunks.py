@@ -124,9 +124,8 @@ class Chunker:
 
         Section paths begin below the heading of level 1, unless that heading says something else than `title`.
         """
-        tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(source[start:])
-        lines = [start, *(match.end() for match in NEWLINE.finditer(source, start)), len(source)]
-        headings = _find_headings(tokens, lines)
+        tokens, lines = parse_markdown(source, start)
+        headings = find_headings(tokens, lines)
         # markdown-it counts the header row and the rule below it as two lines.
         maps = [token.map for token in tokens if token.type == "table_open" and token.map]
         tables = [Table(lines[first], lines[min(first + 2, last)], lines[last]) for first, last in maps]
@@ -229,7 +228,13 @@ class Chunker:
             yield SourceSpan(pieces[first].start, pieces[-1].end)
 
 
-def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
+def parse_markdown(source: str, start: int = 0) -> tuple[list[Token], list[int]]:
+    """Return the blocks of `source[start:]`, and where in the source each of their lines begins."""
+    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(source[start:])
+    return tokens, [start, *(match.end() for match in NEWLINE.finditer(source, start)), len(source)]
+
+
+def find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
     """Return the headings of the document itself, not those inside quotations and lists."""
     inline = MarkdownIt("commonmark")
     headings = []

@@ -4,17 +4,15 @@ import json
 import re
 import tomllib
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-from markdown_it import MarkdownIt
 
 from chains.documents.audience import INTERNAL
 from chains.documents.source_urls import not_links, source_urls
 from chains.documents.versions import REPLACES, VALID_FROM
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_NAME, SourceText, given, left_out, require_words, title_of, without_controls
+from chains.ingestion.chunks import find_headings, parse_markdown
+from chains.ingestion.source import SourceText, given, left_out, require_words, title_of, without_controls
 from chains.ingestion.statements import Stated, audiences_in, mark_in, plain_name, strings
 from chains.regular_files import read_any_text
 from chains.safe_yaml import Pairs, YamlError, read_values
@@ -221,13 +219,8 @@ def first_heading(body: str) -> str:
     """Return the first heading of level 1; comments in code are none."""
     if "#" not in body and "==" not in body:
         return ""
-    tokens = MarkdownIt("commonmark").disable("inline").parse(body)
-    names = (
-        _plain(content.content)
-        for opening, content in pairwise(tokens)
-        if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0
-    )
-    return next(filter(None, names), "")[:MAX_NAME]
+    headings = find_headings(*parse_markdown(body))
+    return next((heading.text for heading in headings if heading.level == 1 and heading.text), "")
 
 
 def _plain(value: Any) -> str:

@@ -6,7 +6,7 @@ their own document and then, because words move, in all others; what no document
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -58,28 +58,22 @@ def holders(wanted: Mapping[str, Words], documents: Iterable[Sequence[Document]]
 
     The time grows with the sum of words and documents.
     """
-    by_anchor: dict[Tokens, list[str]] = {}
+    by_anchor: dict[Tokens, list[str]] = defaultdict(list)
     for key, words in wanted.items():
-        by_anchor.setdefault(words.quote[:ANCHOR], []).append(key)
-    lengths = sorted({len(anchor) for anchor in by_anchor})
+        by_anchor[words.quote[:ANCHOR]].append(key)
+    lengths = {len(anchor) for anchor in by_anchor}
     for passages in documents:
         text = tokens_of(text_of(passages))
-        hits: set[str] = set()
-        for place in range(len(text)):
-            for length in lengths:
-                for key in by_anchor.get(text[place : place + length], ()):
-                    quote = wanted[key].quote
-                    if key not in hits and text[place : place + len(quote)] == quote:
-                        hits.add(key)
-        texts = {str(passage.id): tokens_of(text_of([passage])) for passage in passages} if hits else {}
+        anchors = by_anchor.keys() & {text[at : at + length] for length in lengths for at in range(len(text))}
+        hits = [key for anchor in anchors for key in by_anchor[anchor] if _holds(text, wanted[key])]
+        parts = {str(passage.id): tokens_of(text_of([passage])) for passage in passages} if hits else {}
         for key in hits:
-            if _holds(text, wanted[key].head):
-                whole = (id_ for id_, words in texts.items() if all(_holds(words, part) for part in wanted[key]))
-                yield key, next(whole, "")
+            yield key, next((id_ for id_, part in parts.items() if _holds(part, wanted[key])), "")
 
 
-def _holds(text: Tokens, words: Tokens) -> bool:
-    return f" {' '.join(words)} " in f" {' '.join(text)} " if words else True
+def _holds(text: Tokens, words: Words) -> bool:
+    joined = f" {' '.join(text)} "
+    return all(f" {' '.join(part)} " in joined for part in words if part)
 
 
 def says(content: str, metadata: Mapping[str, Any], question: str) -> bool:
