@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from chains.around import Around
+from chains.history import turns_of
 from chains.ports import Redacted
 
 # Control characters but tab and line ends; what has no width; marks of direction; tag characters (an invisible copy of
@@ -33,7 +33,6 @@ def without_invisible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _INVISIBLE.sub("", text)
 
 
-Rewrite = Callable[[str], str]
 Redact = Callable[[str], Redacted]
 
 
@@ -44,13 +43,17 @@ class CleanQuestions(Around):
     redact: Redact | None = None
 
     def before(self, question: Any, config: RunnableConfig | None) -> Any:
-        """Return the question, and its history, as the chain may see them; `redacted` names the kinds of data."""
+        """Return the question, and its history, as the chain may see them; `redacted` names the kinds of data.
+
+        Raise QuestionError if the history holds what is no message.
+        """
         if not isinstance(question, Mapping) or not isinstance(question.get("question"), str):
             return question  # The chain says what is wrong with it.
         asked = clean(question["question"], self.redact)
         cleaned = {**question, "question": asked.text}
-        if isinstance(history := question.get("history"), list | tuple):
-            cleaned["history"] = [_rewritten(turn, lambda text: clean(text, self.redact).text) for turn in history]
+        if history := question.get("history"):
+            turns = [(turn.role, clean(turn.text, self.redact).text) for turn in turns_of(history)]
+            cleaned["history"] = [{"role": role, "content": text} for role, text in turns]
         return cleaned | ({"redacted": asked.kinds} if asked.kinds else {})
 
 
@@ -58,25 +61,3 @@ def clean(text: str, redact: Redact | None) -> Redacted:
     """Return a text without invisible characters and, if `redact` is given, without personal data."""
     sane = sanitize(text)
     return redact(sane) if redact else Redacted(sane, [])
-
-
-def _rewritten(turn: Any, rewrite: Rewrite) -> Any:
-    """Return a turn of a conversation, a message of LangChain or a record, with its text rewritten."""
-    if isinstance(turn, BaseMessage):
-        return turn.model_copy(update={"content": _content(turn.content, rewrite)})
-    if isinstance(turn, Mapping) and "content" in turn:
-        return {**turn, "content": _content(turn["content"], rewrite)}
-    if isinstance(turn, list | tuple) and len(turn) == len(("role", "content")):
-        return type(turn)((turn[0], _content(turn[1], rewrite)))
-    return rewrite(turn) if isinstance(turn, str) else turn
-
-
-def _content(content: Any, rewrite: Rewrite) -> Any:
-    """Return a message's content with its text rewritten: words, or a list of parts."""
-    if isinstance(content, str):
-        return rewrite(content)
-    if isinstance(content, list):
-        return [_content(part, rewrite) for part in content]
-    if isinstance(content, Mapping) and isinstance(content.get("text"), str):
-        return {**content, "text": rewrite(content["text"])}
-    return content

@@ -17,10 +17,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from pydantic import TypeAdapter
+
 from app import hooks
 from chains.errors import IngestionError
 from chains.ingestion import text_files
-from chains.ingestion.chunks import Chunk, Chunker
+from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import Parsed, parse_file
 from chains.regular_files import open_file
 
@@ -134,6 +136,7 @@ def _peak_mb() -> float:
 LOCAL_BYTES = 64 * 1024
 # The scanned pages of a file may take so many times as long by the clock; the worker as a whole WALL_TIMES as long.
 RECOGNITION_TIMES = 3
+PARSED = TypeAdapter(Parsed)
 
 
 @dataclass
@@ -178,10 +181,4 @@ class IsolatedParser:
             raise IngestionError(msg) from error
         if "problem" in reply:
             raise IngestionError(reply["problem"])
-        return _parsed(reply)
-
-
-def _parsed(reply: dict[str, Any]) -> Parsed:
-    chunks = [Chunk(**{**chunk, "section_path": tuple(chunk["section_path"])}) for chunk in reply["chunks"]]
-    attached = {name: _parsed(document) for name, document in reply["attached"].items()}
-    return Parsed(chunks, reply["metadata"], tuple(reply["warnings"]), mark=reply["mark"], attached=attached)
+        return PARSED.validate_python(reply)
