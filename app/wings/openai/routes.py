@@ -14,7 +14,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Request
 from fastapi import Response as HttpResponse
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, field_validator
 
 from app.edge import CLOSEST, SOURCES, UNSUPPORTED
 from app.http.errors import RequestRefusedError
@@ -44,7 +44,7 @@ class TextPart(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    type: Literal["text"]
+    type: Literal["text", "input_text", "output_text"]
     text: str
 
 
@@ -60,7 +60,7 @@ class Message(BaseModel):
     @classmethod
     def _only_text(cls, content: object) -> object:
         parts = content if isinstance(content, list) else []
-        if any(isinstance(part, dict) and part.get("type") != "text" for part in parts):
+        if any(isinstance(part, dict) and part.get("type") not in _TEXTS for part in parts):
             raise ValueError(ONLY_TEXT)
         return content
 
@@ -136,18 +136,10 @@ class ResponseBody(BaseModel):
         items = [item for item in self.input if item.get("type", "message") == "message"]
         if not items:
             _refuse("input", "input needs a message of the user")
-        messages = []
-        for item in items:
-            content = item.get("content")
-            parts = content if isinstance(content, list) else []
-            if any(not isinstance(part, dict) or part.get("type") not in _TEXTS for part in parts):
-                _refuse("input", ONLY_TEXT)
-            texts = [{"type": "text", "text": str(part.get("text", ""))} for part in parts]
-            try:
-                messages.append(Message.model_validate({"role": item.get("role"), "content": texts or content}))
-            except ValueError:
-                _refuse("input", "each message needs a role and a content of text")
-        return messages
+        try:
+            return [Message.model_validate(item) for item in items]
+        except ValidationError:
+            _refuse("input", f"each message needs a role and a content of text; {ONLY_TEXT}")
 
 
 def _refuse(param: str, message: str) -> NoReturn:
