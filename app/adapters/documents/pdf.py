@@ -3,7 +3,7 @@
 import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -81,21 +81,19 @@ def _read(document: pypdfium2.PdfDocument, number: int, recognition: TextRecogni
     if read is None:
         return ReadPage([], "cannot be read")
     lines, unseen = read
-    page = document[number]
-    try:
+    what = "is mostly a picture" if lines else "has no text"
+    with closing(document[number]) as page:
         wide, high = page.get_size()
         written = sum((line.right - line.left) * (line.top - line.bottom) for line in lines)
         # A picture covers most of a scan, and the letters next to nothing of it, as a stamp does.
         if lines and (written >= PART_OF_LETTERS * wide * high or picture_part(page) < PART_OF_PAGE):
             return ReadPage(lines, unseen=tuple(unseen))
-        what = "is mostly a picture" if lines else "has no text"
         if recognition is None:
             return ReadPage(lines, f"{what}; it may be a scanned image")
-        found = recognition.lines(page)
-    except RecognitionError as error:
-        return ReadPage(lines, f"{what}; it may be a scanned image, and {error}")
-    finally:
-        page.close()
+        try:
+            found = recognition.lines(page)
+        except RecognitionError as error:
+            return ReadPage(lines, f"{what}; it may be a scanned image, and {error}")
     if _words(found) <= _words(lines):
         return ReadPage(lines, "" if lines else what, tuple(unseen))
     return ReadPage(found, "is a picture; its words were recognized and may be wrong")
@@ -129,17 +127,12 @@ def open_pdf(path: Path) -> Iterator[pypdfium2.PdfDocument]:
 def page_lines(document: pypdfium2.PdfDocument, number: int) -> tuple[list[Line], list[str]] | None:
     """Return the lines of a page, counted from 0, and the words on it that nobody sees; None if it cannot be read."""
     try:
-        page = document[number]
+        with closing(document[number]) as page:
+            tables = grids(page)
+            lines, unseen = read_lines(page, lambda *edges: any(table.parts(*edges) for table in tables))
+            return with_values(document, page, in_rows(in_reading_order(lines), tables)), unseen
     except pypdfium2.PdfiumError:
         return None
-    try:
-        tables = grids(page)
-        lines, unseen = read_lines(page, lambda *edges: any(table.parts(*edges) for table in tables))
-        return with_values(document, page, in_rows(in_reading_order(lines), tables)), unseen
-    except pypdfium2.PdfiumError:
-        return None
-    finally:
-        page.close()
 
 
 def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceText:

@@ -3,6 +3,7 @@
 import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, pairwise
@@ -163,14 +164,11 @@ def read_lines(page: pypdfium2.PdfPage, parts: Parts = lambda *_: False) -> tupl
 
     `parts` returns whether something is drawn between two edges at a height, so that the words there stand apart.
     """
-    text = page.get_textpage()
-    try:
+    with closing(page.get_textpage()) as text:
         unseen = Unseen(page, text)
         spans = ((start, unseen.without(start, letters)) for start, letters in _spans(text))
         lines = [line for start, letters in spans if (line := _line(text, start, letters, parts))]
         return _rows(lines), unseen.texts
-    finally:
-        text.close()
 
 
 def text_of(lines: Sequence[Line]) -> tuple[str, list[int]]:

@@ -112,11 +112,8 @@ class Uploads:
         return job
 
     def _check(self, job: Job) -> None:
-        pending = self.jobs.unfinished()
-        if len(pending) >= MOST_WAITING:
-            raise RequestRefusedError(429, TOO_MANY, RETRY_AFTER)
         if not job.replace:
-            coming = {name for other in pending if other.folder == job.folder for name in other.files}
+            coming = {name for other in self.jobs.unfinished() if other.folder == job.folder for name in other.files}
             taken = [name for name in job.files if name in coming or self.places.path(job, name).exists()]
             if clashes := ", ".join(map(repr, taken)):
                 raise RequestRefusedError(409, f"{clashes} already exists. Send replace=true to replace it.")
