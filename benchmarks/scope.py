@@ -54,7 +54,7 @@ def leave_one_out(gate: ScopeGate) -> list[HeldOut]:
     scores = targets - (inverse @ targets) / np.diag(inverse)[:, None]  # Exact for ridge regression.
     np.fill_diagonal(similarities, -1.0)
     nearest = classifier.declines[similarities.argmax(axis=1)]
-    names = [intent.name for intent in gate.scope.intents]
+    names = list(gate.scope.intents)
     predicted = [names[int(row[1:].argmax())] if near else None for row, near in zip(scores, nearest, strict=True)]
     return [
         HeldOut(text, names[place] if place is not None else None, float(row[0]), name)

@@ -7,20 +7,19 @@ score is above the threshold and its nearest example is one to decline.
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 from numpy.typing import NDArray
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypedDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from yaml import Node
 
 from chains.errors import ConfigurationError, IngestionError
@@ -33,44 +32,28 @@ SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
 THRESHOLD = 0.42
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Texts = Annotated[list[_Text], Field(min_length=1), AfterValidator(lambda texts: list(dict.fromkeys(texts)))]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Intent(_Form):
     """A kind of question that no document answers: examples, and the text that redirects the user, by language too."""
 
-    name: str
-    redirect: str
-    examples: tuple[str, ...]
-    translations: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeFile:
-    """The intents to decline, examples of what is answered, and the score above which a question is declined."""
-
-    intents: tuple[Intent, ...]
-    in_scope: tuple[str, ...]
-    threshold: float = THRESHOLD
-
-
-_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_Texts = Annotated[list[_Text], Field(min_length=1)]
-
-
-@with_config({"extra": "forbid"})
-class _IntentForm(TypedDict):
     redirect: _Text
     examples: _Texts
-    translations: NotRequired[dict[str, _Text]]
+    translations: dict[str, _Text] = {}
 
 
-@with_config({"extra": "forbid"})
-class _Form(TypedDict):
-    intents: Annotated[dict[str, _IntentForm], Field(min_length=1)]
+class ScopeFile(_Form):
+    """The intents to decline, examples of what is answered, and the score above which a question is declined."""
+
+    intents: Annotated[dict[str, Intent], Field(min_length=1)]
     in_scope: _Texts
-    threshold: NotRequired[Annotated[float, Field(allow_inf_nan=False)]]
-
-
-_FORM = TypeAdapter(_Form)
+    threshold: Annotated[float, Field(allow_inf_nan=False)] = THRESHOLD
 
 
 def load_scope(path: Path) -> ScopeFile:
@@ -84,17 +67,12 @@ def load_scope(path: Path) -> ScopeFile:
 def parse_scope(text: str, name: str) -> ScopeFile:
     """Read the text of a scope file as `load_scope` does; messages call it by its name."""
     try:
-        form = _FORM.validate_python(read_values(text, object_pairs_hook=each_once))
+        return ScopeFile.model_validate(read_values(text, object_pairs_hook=each_once))
     except YamlError as error:
         raise ConfigurationError(f"{name!r}, line {error.line}: the file {error.problem}") from error
     except ValidationError as error:
         line, reason = _explained(error.errors()[0], read_nodes(text))
         raise ConfigurationError(f"{name!r}, line {line}: {reason}") from error
-    intents = (
-        Intent(name, one["redirect"], tuple(dict.fromkeys(one["examples"])), one.get("translations", {}))
-        for name, one in form["intents"].items()
-    )
-    return ScopeFile(tuple(intents), tuple(dict.fromkeys(form["in_scope"])), form.get("threshold", THRESHOLD))
 
 
 def _explained(issue: Any, root: Node | None) -> tuple[int, str]:
@@ -105,17 +83,18 @@ def _explained(issue: Any, root: Node | None) -> tuple[int, str]:
     node: Any = root
     for step in place[:-1] if kind == "missing" else place:
         node = node.value[step] if isinstance(step, int) else {key.value: one for key, one in node.value}[step]
-    last, form = place[-1] if place else "this", _Form if len(place) == 1 else _IntentForm
-    allowed, what = ", ".join(sorted(form.__annotations__)), ".".join(map(str, place))
+    last, form = place[-1] if place else "this", ScopeFile if len(place) == 1 else Intent
+    allowed, what = ", ".join(sorted(form.model_fields)), ".".join(map(str, place))
     reasons = {
         "missing": f"{last} is missing",
         "extra_forbidden": f"{last!r} is not known here; allowed are {allowed}",
-        "dict_type": f"{last} must be a mapping of names to values",
         "list_type": f"{what} must be a list of sentences",
         "too_short": f"{what} is empty; name at least one, or set SCOPE_FILE=off",
-    } | dict.fromkeys(
-        ("float_type", "float_parsing", "finite_number"), f"threshold must be a number, not {node.value!r}"
-    )
+        **dict.fromkeys(("dict_type", "model_type"), f"{last} must be a mapping of names to values"),
+        **dict.fromkeys(
+            ("float_parsing", "float_type", "finite_number"), f"threshold must be a number, not {node.value!r}"
+        ),
+    }
     return node.start_mark.line + 1, reasons.get(kind, f"{what} must be text; quote it if it contains a colon")
 
 
@@ -171,8 +150,9 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
         score, place = self.fitted().score(vector)
         if place is None or score <= self.scope.threshold:
             return None
-        intent, code = self.scope.intents[place], (language or "").partition("-")[0].lower()  # Of `id-ID`, `id`.
-        return Redirect(intent=intent.name, text=intent.translations.get(code, intent.redirect))
+        name, intent = list(self.scope.intents.items())[place]
+        code = (language or "").partition("-")[0].lower()  # Of `id-ID`, `id`.
+        return Redirect(intent=name, text=intent.translations.get(code, intent.redirect))
 
     def fitted(self) -> KernelClassifier:
         with self._lock:
@@ -187,7 +167,9 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
 
     def examples(self) -> list[tuple[str, int | None]]:
         """Return each example with the place of its intent, None in scope."""
-        declined = [(text, place) for place, intent in enumerate(self.scope.intents) for text in intent.examples]
+        declined = [
+            (text, place) for place, intent in enumerate(self.scope.intents.values()) for text in intent.examples
+        ]
         return [*declined, *((text, None) for text in self.scope.in_scope)]
 
     def targets(self) -> Numbers:

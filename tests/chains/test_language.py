@@ -84,8 +84,8 @@ async def test_a_question_that_the_model_cannot_read_is_told_so_with_the_closest
 
 
 def test_the_scope_gate_declines_no_question_that_it_cannot_read():
-    intent = Intent(name="rates", redirect="Ask pricing.", examples=(RATE["question"],))
-    scope = ScopeFile(intents=(intent,), in_scope=("What is GST?",))
+    intent = Intent(redirect="Ask pricing.", examples=[RATE["question"]])
+    scope = ScopeFile(intents={"rates": intent}, in_scope=["What is GST?"])
     gate: Any = ScopeGate(scope, WordEmbeddings())
 
     assert gate.invoke(RATE)["intent"] == "rates"

@@ -23,8 +23,10 @@ from tests.streams import merged
 FILE = Path(chains.__file__).parents[1] / "knowledge_base" / "scope.yaml"
 REDIRECT = "I cannot see live shipments. Ask the operations team."
 SMALL = ScopeFile(
-    intents=(Intent("live_tracking", REDIRECT, ("Where is my container right now?", "Where is my box?")),),
-    in_scope=("What is the rate of GST?", "How do I track a container?"),
+    intents={
+        "live_tracking": Intent(redirect=REDIRECT, examples=["Where is my container right now?", "Where is my box?"])
+    },
+    in_scope=["What is the rate of GST?", "How do I track a container?"],
     threshold=0.2,
 )
 DECLINED = {"question": "Where is my container?"}
@@ -144,13 +146,13 @@ def test_every_example_of_the_file_is_classified_as_written(gate):
     declined = [gate.invoke({"question": text}) for text in scope.in_scope]
     missed = [
         text
-        for intent in scope.intents
+        for name, intent in scope.intents.items()
         for text in intent.examples
-        if (found := gate.invoke({"question": text})) is None or found["intent"] != intent.name
+        if (found := gate.invoke({"question": text})) is None or found["intent"] != name
     ]
 
     assert [found for found in declined if found] == []
-    assert len(missed) <= 0.05 * sum(len(intent.examples) for intent in scope.intents), missed
+    assert len(missed) <= 0.05 * sum(len(intent.examples) for intent in scope.intents.values()), missed
 
 
 @pytest.mark.parametrize(
@@ -169,8 +171,8 @@ def test_the_redirect_names_the_right_team_nine_times_in_ten(gate):
 
 
 def test_every_redirect_of_the_file_says_where_to_go_instead():
-    for intent in load_scope(FILE).intents:
-        assert any(word in intent.redirect for word in ("team", "Ask me about")), intent.name
+    for name, intent in load_scope(FILE).intents.items():
+        assert any(word in intent.redirect for word in ("team", "Ask me about")), name
 
 
 def test_a_redirect_comes_in_the_askers_language_where_it_is_translated(gate):
@@ -178,12 +180,12 @@ def test_a_redirect_comes_in_the_askers_language_where_it_is_translated(gate):
     told = [(gate.invoke(where | {"language": code}) or {}).get("text", "") for code in ("de-AT", "fr", "")]
 
     assert told[0].startswith("Ich kann keine laufenden Sendungen sehen.")
-    assert told[1] == told[2] == load_scope(FILE).intents[0].redirect
+    assert told[1] == told[2] == next(iter(load_scope(FILE).intents.values())).redirect
 
 
 def test_every_redirect_of_the_file_is_in_every_language_of_the_page():
-    for intent in load_scope(FILE).intents:
-        assert set(intent.translations) == set(words.languages()) - {words.DEFAULT}, intent.name
+    for name, intent in load_scope(FILE).intents.items():
+        assert set(intent.translations) == set(words.languages()) - {words.DEFAULT}, name
 
 
 VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
@@ -192,9 +194,8 @@ VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Whe
 def test_a_scope_file_is_read(tmp_path):
     (tmp_path / "scope.yaml").write_text(VALID + "threshold: 0.5\n")
 
-    assert load_scope(tmp_path / "scope.yaml") == ScopeFile(
-        (Intent("a", "Ask the team.", ("Where is it?",)),), ("How?",), 0.5
-    )
+    intent = Intent(redirect="Ask the team.", examples=["Where is it?"])
+    assert load_scope(tmp_path / "scope.yaml") == ScopeFile(intents={"a": intent}, in_scope=["How?"], threshold=0.5)
 
 
 @pytest.mark.parametrize(

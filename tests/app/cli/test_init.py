@@ -131,7 +131,7 @@ def test_the_team_of_each_intent_of_the_first_scope_is_named(waypoint):
     waypoint("init", "handbook")
     teams = read_page_file(TEAMS, Path("handbook/teams.yaml"))
 
-    assert {intent.name for intent in load_scope(Path("handbook/scope.yaml")).intents} | {"other"} == set(teams)
+    assert load_scope(Path("handbook/scope.yaml")).intents.keys() | {"other"} == set(teams)
 
 
 def test_a_file_in_the_place_of_the_folder_is_bad_usage(waypoint):

@@ -137,8 +137,10 @@ def test_what_a_question_without_a_subject_needs_may_have_been_said_before(shelf
 
 GATE = ScopeGate(
     ScopeFile(
-        intents=(Intent("tracking", "Ask the operations team.", ("where is it now", "has it arrived")),),
-        in_scope=("what is the GST rate", "which documents are needed"),
+        intents={
+            "tracking": Intent(redirect="Ask the operations team.", examples=["where is it now", "has it arrived"])
+        },
+        in_scope=["what is the GST rate", "which documents are needed"],
         threshold=0.2,
     ),
     WordEmbeddings(),
