@@ -46,7 +46,10 @@ _PERIOD: Final = re.compile(
     re.IGNORECASE,
 )
 _LOOSE_ENDS: Final = word_set("a an and as at by for from if in into of on or per than that the to with")
-_REFERS: Final = re.compile(r"(?:It|They|(?:This|These|That|Those)(?= \w+))\b(?! is (?:\w+ ){0,2}(?:that|to)\b)")
+_REFERS: Final = re.compile(
+    r"(?:It|They|(?:After|Before|Besides|From|Of|Until|With|Without) (?:it|that|them|these|this|those)"
+    r"|(?:This|These|That|Those)(?= \w+))\b(?! is (?:\w+ ){0,2}(?:that|to)\b)"
+)
 _CLOSED: Final = (".", "!", "?", "\u3002")
 _PAIRS: Final = {"(": ")", "\u201c": "\u201d"}
 

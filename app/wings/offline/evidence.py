@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
 from app.wings.offline.passages import Entry, is_worked
-from app.wings.offline.question import Question, names_country
+from app.wings.offline.question import COUNTRIES, Question
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
@@ -185,7 +185,8 @@ class Evidence:
 
     def _names_country(self, one: Candidate) -> bool:
         """Return whether a statement, or what stands over it, names a country."""
-        return names_country(f"{self.entries[one.entry].header} {one.statement.announced} {one.text}")
+        said = tokens(f"{self.entries[one.entry].header} {one.statement.announced} {one.text}")
+        return any(token.key in COUNTRIES for token in said)
 
     def _only_names(self, one: Statement) -> bool:
         """Return whether an item only names something, below words that the question does not ask about."""
@@ -231,18 +232,19 @@ class Evidence:
         return float(np.nan_to_num(self.values[:, FEATURES.index("score")]).max(initial=0.0))
 
     def unnamed(self, one: Candidate) -> float:
-        """Return the share of the question's names and figures that a statement lacks; of sides it needs one."""
+        """Return the share of the names and figures that a statement lacks; of sides and of new words it needs one."""
         asked = self.question
         needed = [name for name in asked.names if name not in asked.sides and self.weights[name].any()]
         lacked = sum(not self.holds(one, name) for name in needed)
         lacked += bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
-        return lacked / (len(needed) + bool(asked.sides)) if needed or asked.sides else 0.0
+        lacked += bool(asked.fresh) and bool(one.strengths[asked.fresh].max() < WORD_FLOOR)
+        return lacked / max(1, len(needed) + bool(asked.sides) + bool(asked.fresh))
 
     def adds_nothing(self, one: Candidate) -> bool:
         """Return whether an item or row holds no word of the question beyond those that stand over all of its block."""
         cells = " ".join(cell.text for cell in one.statement.cells)
         own, over = self.matcher.rows(
-            [cells or one.text, f"{self.entries[one.entry].header} {one.statement.announced}"]
+            [cells or one.text, f"{self.entries[one.entry].section} {one.statement.announced}"]
         )
         return bool(((own < WORD_FLOOR) | (over >= own) | (self.weights <= 0)).all())
 
@@ -402,7 +404,9 @@ class Evidence:
         asks = np.array([term.asks for term in self.question.terms])
         tells = holds.any(axis=0) & ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
         if (new := [row for row in self.question.fresh if tells[row]]) and is_exact[new].any():
-            replaced = [row for row in np.flatnonzero(tells) if row not in new]
+            said = (held[:, new] >= 1.0).sum(axis=1)
+            kept = (held[said == said.max()] >= 1.0).any(axis=0)  # The row that is asked for now says it as well.
+            replaced = [row for row in np.flatnonzero(tells & ~kept) if row not in new]
             tells[replaced], weights[replaced] = False, 0.0
             self._replaced += [int(row) for row in replaced if is_exact[row]]
         telling = np.where(holds, held, 0.0).max(axis=0) * tells
@@ -461,11 +465,10 @@ class Evidence:
         self.statements = [self.statements[row] for row in rows]
         self.contradicted = [self.contradicted[row] for row in rows]
         self.values = self.values[list(rows)]
+        # One that is contradicted is no rival of one that is not.
+        judged = list(zip(self.statements, self.contradicted, strict=True))
         self.agreement = np.array(
-            [
-                [float(out > is_out or self._agree(one, other)) for other, out in self._judged()]
-                for one, is_out in self._judged()
-            ]
+            [[float(out > is_out or self._agree(one, other)) for other, out in judged] for one, is_out in judged]
         )
         if meanings:
             found = np.array(meanings)
@@ -477,10 +480,6 @@ class Evidence:
             said = np.array([one.strengths for one in self.statements]) >= LEAD
             is_held = ((said | ((kinds > 0) & implied)) & (kinds >= 0)).all(axis=1)  # "21:15" is a closing time.
             self.values[is_held, score] = np.fmax(self.values[is_held, score], NEAR_PASSAGE)
-
-    def _judged(self) -> Iterator[tuple[Candidate, bool]]:
-        """Yield each statement and whether it is contradicted: then it is no rival of one that is not."""
-        return zip(self.statements, self.contradicted, strict=True)
 
     def _agree(self, one: Candidate, other: Candidate) -> bool:
         """Return whether two statements say the same: in the same words, or one figure where one is asked for.

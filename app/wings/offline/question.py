@@ -68,7 +68,7 @@ _CODED: Final = word_list("""
     tunisia tm turkmenistan ug uganda ua ukraine uy uruguay gb uk us usa uz uzbekistan vu vanuatu ve venezuela vn
     vietnam ye yemen zm zambia zw zimbabwe""")
 _COUNTRY_OF: Final = dict(zip(_CODED[::2], _CODED[1::2], strict=True))
-_COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
+COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
 _SHORT_FORMS: Final = dict(
     pair.split("=")
@@ -209,10 +209,6 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     return _LETTERS.sub(lambda found: right.get(found[0], found[0]), question)
 
 
-def names_country(text: str) -> bool:
-    return any(token.key in _COUNTRIES for token in tokens(text))
-
-
 def written_out(word: str, capital: bool) -> str:
     """Return the word that a short form or the code of a country stands for, else "".
 
@@ -230,7 +226,7 @@ def join_initials(text: str) -> str:
 def _terms(content: list[Token], *, trust_capitals: bool) -> list[Term]:
     found: dict[str, Term] = {}
     for token in content:
-        country = token.key in _COUNTRIES
+        country = token.key in COUNTRIES
         capital = country or (token.kind == "name" and trust_capitals)
         named = country or (capital and not token.text.isupper())
         asks = token.key in _FORM_WORDS and not named
@@ -244,7 +240,7 @@ def _terms(content: list[Token], *, trust_capitals: bool) -> list[Term]:
 
 def _way(text: str, names: list[list[int]], terms: tuple[Term, ...]) -> list[list[int]]:
     """Return the two countries of a question that a "to" joins: "Singapore to Indonesia"."""
-    countries = [name for name in names if all(terms[row].key in _COUNTRIES for row in name)]
+    countries = [name for name in names if all(terms[row].key in COUNTRIES for row in name)]
     for start, end in pairwise(countries):
         if re.search(rf"\b{terms[start[0]].word} (?:to|into) {terms[end[0]].word}\b", text, re.I):
             return [start, end]

@@ -366,6 +366,30 @@ def test_what_a_follow_up_names_anew_replaces_what_was_asked_before():
     assert "Night" not in answer
 
 
+TOURS = (
+    "| Tour | Adult |\n|---|---|\n| Walking tour, 2 hours | £9 |\n| Boat or evening tour, 2 hours | £14 |\n| Map | £2 |"
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "query", "first"),
+    [
+        ("and by boat?", "how much is a walking tour boat", "Boat or evening tour, 2 hours – Adult: £14"),
+        ("does he need a passport?", "does he need a passport walking tour adult", UNSURE),
+    ],
+)
+def test_a_follow_up_keeps_the_words_of_its_own_row_and_is_not_sure_of_what_lacks_its_new_ones(typed, query, first):
+    messages = prompt(typed, f"[City > Prices]\n{TOURS}", scores=[0.8])
+    messages[-1].additional_kwargs[SEARCHED] = query
+    assert OfflineChatModel().invoke(messages).text.startswith(first)
+
+
+def test_a_row_that_alone_holds_a_word_of_the_title_comes_first():
+    table = "| Part of the price | Never part |\n|---|---|\n| Breakfast | Parking |\n| Linen | Insurance |"
+    answer = ask("is insurance part", f"[Prices and Insurance > What is included]\n{table}", scores=[0.8])
+    assert answer.startswith("Linen – Never part: Insurance")
+
+
 TEXTS = [
     "Documents for export to Indonesia: a cosmetics notification is valid for three years in Vietnam.",
     "Pay by card. Maersk sails to Surabaya with general cargo. The insurance premium is due at booking.",

@@ -325,6 +325,8 @@ MEMBERS = """[Studio Prices > Members]
 Members get 10 % off all courses. It is not given on private lessons.
 
 The studio is closed in August."""
+PERMITS = """[Permits > Mopeds]
+A test in traffic opens all roads. Without it a moped permit is limited to the town."""
 COURSES = """[Studio Prices > Cancelling]
 | Cancelled | Kept |
 |---|---|
@@ -346,6 +348,7 @@ COURSES = """[Studio Prices > Cancelling]
             "Members get 10 % off all courses. It is not given on private",
         ),
         (MEMBERS, "how much off do members get on courses", "Members get 10 % off all courses. It is not given on"),
+        (PERMITS, "is a moped permit limited to the town", "A test in traffic opens all roads. Without it"),
     ],
 )
 def test_a_figure_is_looked_up_in_steps_and_limits_and_a_sentence_keeps_what_limits_it(entry, question, first):
