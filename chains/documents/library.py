@@ -62,14 +62,12 @@ def describe(
     None where that is not known.
     """
     metadata = first.metadata
+    names = ("title", "category", "jurisdiction", "last_updated")
     return Entry(
+        **{name: str(metadata.get(name) or "") for name in names},
         doc_id=str(metadata.get("doc_id") or first.id),
-        title=str(metadata.get("title") or ""),
-        category=str(metadata.get("category") or ""),
         audience=audience_of(metadata),
         organisation=str(metadata.get("source_org") or ""),
-        jurisdiction=str(metadata.get("jurisdiction") or ""),
-        last_updated=str(metadata.get("last_updated") or ""),
         ingested_at=None if written is None else datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds"),
         chunks=chunks,
         pages=last.metadata.get("page"),

@@ -10,6 +10,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,28 +36,28 @@ class KnownLinks:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._passages = passages
-        self._addresses: set[str] | None = None
-        self._hosts: set[str] = set()
 
     def allow(self, url: str) -> bool:
-        host, known = _host(url), self._known()
-        if not host or host not in self._hosts:
+        host = _host(url)
+        if not host or host not in set(map(_host, self._sources)):
             return False
         parts, address = urlsplit(url), _plain(url)
         if parts.scheme.lower() not in _WEB or parts.username is not None:
             return False
         if parts.query or parts.fragment:
-            return address in known
-        return any(one == address or one.startswith((f"{address}/", f"{address}?", f"{address}#")) for one in known)
+            return address in self._known
+        beginnings = (f"{address}/", f"{address}?", f"{address}#")
+        return any(known == address or known.startswith(beginnings) for known in self._known)
 
+    @cached_property
+    def _sources(self) -> set[str]:
+        return {url for passage in self._passages for url in source_urls(passage["metadata"].get("source_urls"))}
+
+    @cached_property
     def _known(self) -> set[str]:
-        if self._addresses is None:
-            sources = {url for passage in self._passages for url in source_urls(passage["metadata"].get("source_urls"))}
-            self._hosts = set(map(_host, sources))
-            texts = (_ADDRESS.findall(passage["content"]) for passage in self._passages)
-            written = {url.rstrip(TRAILING + ")") for urls in texts for url in urls}
-            self._addresses = {_plain(url) for url in sources | written}
-        return self._addresses
+        texts = (_ADDRESS.findall(passage["content"]) for passage in self._passages)
+        written = {url.rstrip(TRAILING + ")") for urls in texts for url in urls}
+        return {_plain(url) for url in self._sources | written}
 
 
 def _plain(url: str) -> str:

@@ -294,10 +294,9 @@ def find_unreachable(documents: Sequence[Document]) -> Iterator[Finding]:
             said = [line for line in lines if line and not line.startswith("#")]
             is_table = len(said) > 1 and all(line.startswith("|") for line in said)
             if sum(word.weight > 0 for text in said for word in tokens(text)) < FEWEST_WORDS:
-                shown = " ".join(chunk.text.split())[:80]
-                yield Finding(
-                    document.name, line, "passage", f"no question reaches it, it says next to nothing: {shown!r}"
-                )
+                shown = one_line(chunk.text)[:80]
+                message = f"no question reaches it, it says next to nothing: {shown!r}"
+                yield Finding(document.name, line, "passage", message)
             elif is_table and not any(set(line) <= set("|-: ") for line in said) and not chunk.context:
                 message = "rows of a table without its head and rule: no question reaches what its columns mean"
                 yield Finding(document.name, line, "passage", message)

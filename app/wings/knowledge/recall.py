@@ -205,15 +205,13 @@ def recalled(
         statement, values = OF_TRACE, {"trace_id": trace_id}
     rows = store.database.rows(statement, since=store.oldest, **values)
     known: dict[int, Change] = {}
-    found: dict[str, list[Change]] = {}
-    answers: dict[str, LoggedAnswer] = {}
+    found: dict[str, tuple[LoggedAnswer, list[Change]]] = {}
     for id_, doc_id, title, quote, *fields in rows:
         answer = read_answer(fields)
         if id_ not in known:
             known[id_] = Change(id_, doc_id, title, quote, _now(index, doc_id, quote, audience))
-        answers[answer.trace_id] = answer
-        found.setdefault(answer.trace_id, []).append(known[id_])
-    return [Recalled(answers[trace], tuple(changes)) for trace, changes in found.items()]
+        found.setdefault(answer.trace_id, (answer, []))[1].append(known[id_])
+    return [Recalled(answer, tuple(changes)) for answer, changes in found.values()]
 
 
 def _now(index: Passages, doc_id: str, quote: str, audience: Audience) -> str | None:
