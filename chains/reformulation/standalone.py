@@ -107,7 +107,7 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     is_headed = _missing(own, {**alone[0], "content": ""}, headings=("section",)) < len(own)
     if _score(alone[0]) < NEAR and not is_headed:
         return False
-    missing, together = _missing(own, alone[0]), next(iter(find(leaned)), None)
+    missing, together = min(_missing(own, one) for one in alone[:2]), next(iter(find(leaned)), None)
     if together is None or 2 * missing > len(own):
         return together is None
     if whole:
