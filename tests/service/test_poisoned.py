@@ -8,7 +8,7 @@ from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
 from chains.output import merge
 from tests.fakes import WordEmbeddings
-from tests.service.poisoned import SIGNS, Obeying, seen_of, write_poisoned
+from tests.service.poisoned import CARRIERS, SIGNS, Obeying, seen_of, write_poisoned
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,9 @@ def test_nothing_that_a_document_orders_reaches_an_answer_or_a_stream(poisoned):
         question = {"question": f"What is the handling fee of document {number}?"}
         parts = list(services.chain.stream(question))
         streamed = "".join(part.get("answer", "") for part in parts)
-        answers = [services.chain.invoke(question), merge(parts)]
+        answers = [merge(parts)]
+        if number < len(CARRIERS):  # The same stages make an answer at once: one of each form is enough.
+            answers.append(services.chain.invoke(question))
 
         for words in (streamed, *map(seen_of, answers)):
             assert [sign for sign in SIGNS if sign in words] == []
