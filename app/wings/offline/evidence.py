@@ -405,7 +405,7 @@ class Evidence:
         tells = holds.any(axis=0) & ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
         if (new := [row for row in self.question.fresh if tells[row]]) and is_exact[new].any():
             said = (held[:, new] >= 1.0).sum(axis=1)
-            kept = (held[said == said.max()] >= 1.0).any(axis=0)  # The row that is asked for now says it as well.
+            kept = (held[said == said.max()] >= 1.0).all(axis=0)  # The rows that are asked for now say it as well.
             replaced = [row for row in np.flatnonzero(tells & ~kept) if row not in new]
             tells[replaced], weights[replaced] = False, 0.0
             self._replaced += [int(row) for row in replaced if is_exact[row]]

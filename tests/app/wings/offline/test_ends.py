@@ -384,6 +384,17 @@ def test_a_follow_up_keeps_the_words_of_its_own_row_and_is_not_sure_of_what_lack
     assert OfflineChatModel().invoke(messages).text.startswith(first)
 
 
+def test_of_the_rows_that_hold_what_is_named_anew_only_shared_words_stay():
+    fees = (
+        "[Desk > Fees]\n| Request | Fee |\n|---|---|\n| First change before the cut-off | free |\n"
+        "| Change after the cut-off, bill not issued | £60 |\n| Change after the bill was issued | £90 |"
+    )
+    messages = prompt("and before the cut-off", fees, scores=[0.8])
+    messages[-1].additional_kwargs[SEARCHED] = "how much is it to change the bill after its issued cut-off"
+    answer = OfflineChatModel().invoke(messages).text.removeprefix(f"{UNSURE}\n\n")
+    assert answer.startswith("- First change before the cut-off – Fee: free")
+
+
 def test_a_row_that_alone_holds_a_word_of_the_title_comes_first():
     table = "| Part of the price | Never part |\n|---|---|\n| Breakfast | Parking |\n| Linen | Insurance |"
     answer = ask("is insurance part", f"[Prices and Insurance > What is included]\n{table}", scores=[0.8])
