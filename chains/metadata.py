@@ -26,6 +26,9 @@ ASKED = "question"
 UNSURE = "unsure"
 """In a message's `response_metadata`: True where there is evidence, but none that answers the question for sure."""
 
+MISSING = "missing"
+"""In a message's `response_metadata`: the names of the question that no passage holds, where there are any."""
+
 SEARCHED = "searched"
 """In the `additional_kwargs` of a prompt's question: the query that was searched for."""
 

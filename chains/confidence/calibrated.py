@@ -15,7 +15,7 @@ from typing import Any, Final
 from chains.confidence.composite import answer_quality, without_markers
 from chains.confidence.levels import NEARLY, REASONS, UNKNOWN_SCORES, Thresholds, supported_share
 from chains.errors import ConfigurationError
-from chains.metadata import MATCH, UNSURE
+from chains.metadata import MATCH, MISSING, UNSURE
 from chains.question import readable
 from chains.state import Cited, Confidence
 from chains.text.tokens import tokens
@@ -117,8 +117,10 @@ class CalibratedConfidence:
         probability = self.model.probability(found)
         if state["outcome"] == "unsure" and state["citations"]:
             score = min(probability, (self.thresholds.medium - NEARLY) * (1 - _ROOM * (1 - probability)))
-            told = UNSURE in state["message"].response_metadata
-            return {**self.thresholds.confidence(score, REASONS["unsure"] if told else SILENT, found), "level": "low"}
+            told = state["message"].response_metadata
+            reason = REASONS["unsure"] if UNSURE in told else SILENT
+            reason = ". ".join([reason, *(f"No source names {name}" for name in told.get(MISSING, ()))])
+            return {**self.thresholds.confidence(score, reason, found), "level": "low"}
         if doubted := self.thresholds.doubted(state, probability, found):
             return doubted
         share = supported_share(state)

@@ -59,6 +59,11 @@ def test_it_is_an_answer_with_a_low_badge_its_chip_and_its_source(page, unsure):
     expect(page.locator("#viewer mark").first).to_be_visible()
 
 
+def test_a_name_that_no_source_holds_is_told_beside_the_badge(page, unsure):
+    exchange = ask_and_wait(page, "How soon must we hear about a booking for reefers to Ulaanbaatar?")
+    expect(exchange.locator(".confidence .reason")).to_contain_text("No source names Ulaanbaatar")
+
+
 def test_the_closest_passages_are_drawn_and_each_section_is_named_once(page, unsure):
     closest = ask_and_wait(page, unsure["question"]).locator(".closest")
     names = closest.locator(".source-title").all_text_contents()

@@ -61,6 +61,7 @@ class OfflineAnswer(NamedTuple):
 
     `text` quotes statements; it is empty where none is near. Where the answer is not sure enough `given` is False, and
     `unsure` True if it is quoted all the same; `whole` is one about documents. `parts` answer a message's questions.
+    `missing` are the question's names that nothing in the context holds.
     """
 
     text: str
@@ -69,6 +70,7 @@ class OfflineAnswer(NamedTuple):
     given: bool = True
     whole: bool = False
     parts: "Sequence[OfflineAnswer]" = ()
+    missing: Sequence[str] = ()
 
     def worded(self, prompts_folder: Path | None = None) -> str:
         """Return what is said: the quotes, below a line that says so where they are not sure; else a decline."""
@@ -124,7 +126,8 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         opening = quoted.partition(" ")[0]
         is_name = any(token.weight and not is_negation(token) for token in tokens(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
-    return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure)
+    missing = [] if is_sure else evidence.missing
+    return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=missing)
 
 
 def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:

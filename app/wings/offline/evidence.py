@@ -231,6 +231,16 @@ class Evidence:
         """Return the similarity of the passage that is nearest to the question; 0 where none is known."""
         return float(np.nan_to_num(self.values[:, FEATURES.index("score")]).max(initial=0.0))
 
+    @property
+    def missing(self) -> list[str]:
+        """Return the names of the question that no statement of the context holds, as the asker writes them."""
+        terms, reach = self.question.terms, self.placed.max(axis=0, initial=0.0)
+        written = {token.key: token.text for token in tokens(self.question.text) if token.text.isalpha()}
+        lacked = {row for row, term in enumerate(terms) if term.named and term.key in written and reach[row] < FIXED}
+        return [
+            " ".join(written[terms[row].key] for row in name) for name in self.question.names if lacked.issuperset(name)
+        ]
+
     def unnamed(self, one: Candidate) -> float:
         """Return the share of the names and figures that a statement lacks; of sides and of new words it needs one."""
         asked = self.question

@@ -23,7 +23,7 @@ from app.wings.offline.question import corrected, read
 from app.wings.offline.ranker import packaged_ranker
 from chains.generation.generate import facts_of
 from chains.history import turns_of
-from chains.metadata import ASKED, MATCH, PARTS, SCORES, SEARCHED, UNSURE
+from chains.metadata import ASKED, MATCH, MISSING, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
 from chains.reformulation.splitting import asking_part
@@ -195,6 +195,7 @@ def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
 def _metadata(reply: OfflineAnswer) -> dict[str, Any]:
     """Return what the message tells beside its text."""
     own = {MATCH: round(reply.probability, 4), UNSURE: reply.unsure}
+    own |= {MISSING: list(reply.missing)} if reply.missing else {}
     parts = [{MATCH: round(part.probability, 4), UNSURE: part.unsure} for part in reply.parts]
     return {"model_name": MODEL_NAME, "finish_reason": "stop", **own, **({PARTS: parts} if parts else {})}
 

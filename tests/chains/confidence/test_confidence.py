@@ -235,6 +235,16 @@ def test_an_answer_whose_statement_matches_the_question_is_likelier_right(unsure
     assert set(rated(1.0)["factors"]) == {"match"}
 
 
+def test_an_unsure_answers_reason_tells_which_names_no_source_holds():
+    told = {"match": 0.3, "unsure": True, "missing": ["Shanghai", "Mr Tan"]}
+    answer = AIMessage("Import GST is 9 % of the CIF value [GST Guide].", response_metadata=told)
+    model = GenericFakeChatModel(messages=iter([answer]))
+    chain = build_chain(retriever=Scored(scores=[0.6, 0.4]), model=model, confidence=CalibratedConfidence())
+    confidence = chain.invoke({"question": "How much is GST in Shanghai for Mr Tan?"})["confidence"]
+
+    assert confidence["reason"].endswith("directly. No source names Shanghai. No source names Mr Tan")
+
+
 def test_a_model_is_what_was_written(tmp_path):
     model = load_model(None)
     (tmp_path / "own.json").write_text(model.text())

@@ -30,9 +30,15 @@ function reason(english) {
   const disagreement = /^The sources disagree: (.+); check them$/.exec(english);
   if (disagreement) return { text: t("disagreement.reason", { figures: disagreement[1] }) };
   const parts = english.split(/(; (?=the words are quoted)|\. )/);
-  return parts.every((part, place) => place % 2 || has(`reason.${part}`))
-    ? { text: parts.map((part, place) => (place % 2 ? part : t(`reason.${part}`))).join("") }
-    : { lang: "en", text: english };
+  const told = parts.map((part, place) => (place % 2 ? part : sentence(part)));
+  return told.every(Boolean) ? { text: told.join("") } : { lang: "en", text: english };
+}
+
+/** Return a sentence of a reason in the visitor's language; "" where it has no words there. @param {string} english */
+function sentence(english) {
+  const missing = /^No source names (.+)$/.exec(english);
+  if (missing) return t("missing.reason", { name: missing[1] });
+  return has(`reason.${english}`) ? t(`reason.${english}`) : "";
 }
 
 /** @param {any} metadata */

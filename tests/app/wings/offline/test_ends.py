@@ -33,6 +33,13 @@ def test_another_countrys_figure_is_not_quoted(question):
     )
 
 
+def test_an_unsure_reply_tells_which_names_no_passage_holds():
+    office = "[Contact > Offices]\nThe office in Bangkok opens at nine. The office in Singapore opens at eight."
+    shanghai = reply_to("When does the office in Shanghai open, and who is Mr Tan?", office, scores=NEAR)
+    assert shanghai.response_metadata["missing"] == ["Shanghai", "Mr Tan"]
+    assert "missing" not in reply_to("When does the office in Bangkok open?", office, scores=NEAR).response_metadata
+
+
 def test_follow_up_on_another_country_is_answered_for_that_country():
     before = prompt("What is the VAT rate in Thailand?", THAILAND, VIETNAM, scores=NEAR)
     after = HumanMessage("and in Vietnam?", additional_kwargs={"scores": NEAR})
