@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.ledger.database import Database
 from app.ledger.vectors import Vectors
-from app.ledger.words import FtsWords, PostingsWords, Words, metadata_of, places
+from app.ledger.words import FtsWords, PostingsWords, Words, metadata_of
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Source
 from chains.ports import ChunkPlace
@@ -123,7 +123,11 @@ class Passages(Held):
         return self._words_for(where).named(question)
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
-        return places(self.database, ids)
+        query = (
+            "SELECT id, doc_id, number, passages.section, text FROM passages JOIN words ON words.rowid = row "
+            "WHERE id = ANY(:ids)"
+        )
+        return {id_: ChunkPlace(*place) for id_, *place in self.database.rows(query, ids=list(ids))}
 
     def documents(self) -> list[HeldDocument]:
         return [HeldDocument(*row) for row in self.database.rows(DOCUMENTS)]

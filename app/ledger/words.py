@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from app.ledger.database import Database
 from app.ledger.schema import TOKENIZER
-from chains.ports import ChunkPlace
 from chains.text.words import one_error_away, plain_words, searchable, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
@@ -46,9 +45,6 @@ BUDGET = 5000
 MOST_REMEMBERED = 10_000
 _WORD: Final = re.compile(r"[^\W_]+")
 
-PLACES = """
-SELECT id, doc_id, number, passages.section, text FROM passages JOIN words ON words.rowid = row WHERE id = ANY(:ids)
-"""
 LONG_DOCUMENTS = f"""
 SELECT long.doc_id, size, meta FROM (
     SELECT doc_id, count(*) AS size, min(number) AS low FROM passages
@@ -175,10 +171,6 @@ def metadata_of(column: Any) -> dict[str, Any]:
     """Return metadata from its column: PostgreSQL's driver has read it, SQLite's has not."""
     metadata: dict[str, Any] = json.loads(column) if isinstance(column, str) else column
     return metadata
-
-
-def places(database: Database, ids: Sequence[str]) -> dict[str, ChunkPlace]:
-    return {id_: ChunkPlace(*place) for id_, *place in database.rows(PLACES, ids=list(ids))}
 
 
 BEST = """

@@ -234,12 +234,11 @@ class Evidence:
     @property
     def missing(self) -> list[str]:
         """Return the names of the question that no statement of the context holds, as the asker writes them."""
-        terms, reach = self.question.terms, self.placed.max(axis=0, initial=0.0)
-        written = {token.key: token.text for token in tokens(self.question.text) if token.text.isalpha()}
-        lacked = {row for row, term in enumerate(terms) if term.named and term.key in written and reach[row] < FIXED}
-        return [
-            " ".join(written[terms[row].key] for row in name) for name in self.question.names if lacked.issuperset(name)
-        ]
+        asked, reach = self.question, self.placed.max(axis=0, initial=0.0)
+        words = {token.key: token.text for token in tokens(asked.text) if token.text.isalpha()}
+        lacked = {n for n, one in enumerate(asked.terms) if one.named and one.key in words and reach[n] < FIXED}
+        names = [[asked.terms[row].key for row in name] for name in asked.names if lacked.issuperset(name)]
+        return [" ".join(words[key] for key in name) for name in names]
 
     def unnamed(self, one: Candidate) -> float:
         """Return the share of the names and figures that a statement lacks; of sides and of new words it needs one."""
