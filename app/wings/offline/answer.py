@@ -27,8 +27,9 @@ ALSO: Final = 0.7
 """The share of the best one's probability that a statement beside it has to have."""
 ALSO_UNSURE: Final = 0.3
 """The same where the best one is not sure: the reader chooses."""
-UNNAMED, LACKING, _ROOM = 0.58, 0.74, 0.15
-"""The most without a name or figure of the question, or with what speaks against; below, the likelier stays ahead."""
+OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
+"""The most without what a follow-up names anew; without a name or figure, or with what speaks against. Below the most
+the likelier stays ahead."""
 LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE: Final = 0.05
@@ -102,8 +103,8 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     sides = _sides(evidence, fitting)
     # Nothing makes up for a name or figure that the statement lacks; who compares is not sure of what one row says.
     first = evidence.statements[best]
-    doubted = evidence.values[best, FEATURES.index("doubtful")] > 0
-    ceiling = UNNAMED if evidence.unnamed(first) > 0 else LACKING if doubted else 1.0
+    doubted = evidence.unnamed(first) > 0 or evidence.values[best, FEATURES.index("doubtful")] > 0
+    ceiling = OFF_TOPIC if evidence.lacks_new(first) else LACKING if doubted else 1.0
     probability = min(float(probabilities[best]), ceiling - _ROOM * (1 - float(probabilities[best])))
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]

@@ -246,8 +246,12 @@ class Evidence:
         needed = [name for name in asked.names if name not in asked.sides and self.weights[name].any()]
         lacked = sum(not self.holds(one, name) for name in needed)
         lacked += bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
-        lacked += bool(asked.fresh) and bool(one.strengths[asked.fresh].max() < WORD_FLOOR)
+        lacked += self.lacks_new(one)
         return lacked / max(1, len(needed) + bool(asked.sides) + bool(asked.fresh))
+
+    def lacks_new(self, one: Candidate) -> bool:
+        """Return whether a statement holds nothing of what a follow-up names anew."""
+        return bool(self.question.fresh) and bool(one.strengths[self.question.fresh].max() < WORD_FLOOR)
 
     def adds_nothing(self, one: Candidate) -> bool:
         """Return whether an item or row holds no word of the question beyond those that stand over all of its block."""
