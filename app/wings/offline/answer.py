@@ -19,14 +19,10 @@ from chains.text.tokens import tokens
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
-AS_MUCH: Final = 0.6
-"""The share of the best one's part of the question that it has to hold."""
-NEAR: Final = 0.1
-"""The least probability with which a statement counts as near."""
-ALSO: Final = 0.7
-"""The share of the best one's probability that a statement beside it has to have."""
-ALSO_UNSURE: Final = 0.3
-"""The same where the best one is not sure: the reader chooses."""
+AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
+NEAR: Final = 0.1  # The least probability with which a statement counts as near.
+ALSO: Final = 0.7  # The share of the best one's probability that a statement beside it has to have.
+ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader chooses.
 OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
 """The most without what a follow-up names anew; without a name or figure, or with what speaks against. Below the most
 the likelier stays ahead."""

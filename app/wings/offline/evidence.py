@@ -30,13 +30,10 @@ EMBEDDED_CHARACTERS: Final = 160
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 OVER_ALL: Final = 0.5
 """What a word is worth to a row that only the heading of its table holds, where other rows hold it themselves."""
-FIXED: Final = 0.6
-"""How strongly a statement has to hold a name: a country may stand for its city."""
+FIXED: Final = 0.6  # How strongly a statement has to hold a name: a country may stand for its city.
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
-NAMED: Final = 0.6
-"""The share of a cell's words by which a question names it."""
-NEAR_PASSAGE: Final = 0.5
-"""The similarity from which a passage is near, whatever is thought of its statements."""
+NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
+NEAR_PASSAGE: Final = 0.5  # The similarity from which a passage is near, whatever is thought of its statements.
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
@@ -57,10 +54,8 @@ _COMPARING: Final = re.compile(rf"\b(?:{_MOST}|than|while|whereas|both|unlike)\b
 _TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
 # How much each feature tells of a statement before it is embedded.
 _FIRST_LOOK: Final = {"near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5, "score": 0.5}
-CANDIDATES: Final = 6
-"""The most statements that are embedded for one question."""
-MOST_OF_BLOCK: Final = 3
-"""The most of these from one list, table or paragraph: others may hold the answer."""
+CANDIDATES: Final = 6  # The most statements that are embedded for one question.
+MOST_OF_BLOCK: Final = 3  # The most of these from one list, table or paragraph: others may hold the answer.
 
 
 @dataclass(slots=True, eq=False)

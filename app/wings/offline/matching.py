@@ -16,8 +16,7 @@ from chains.text.words import STOP_WORDS, stem
 _SOME_DAYS: Final = re.compile(rf"\b({'|'.join(DAYS)})s? ?(?:to|until|through|-|\u2013) ?({'|'.join(DAYS)})", re.I)
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
 _PARTS: Final = frozenset({",", ";", ":", ".", ")", "–", "|"})
-SAME: Final = 0.6
-"""The share of the words of two texts from which one repeats the other."""
+SAME: Final = 0.6  # The share of the words of two texts from which one repeats the other.
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -31,8 +31,7 @@ from chains.retrieval.strategies import cosines
 from chains.state import Generated
 
 MODEL_NAME = "offline-extractive"
-MOST_REMEMBERED = 8192
-"""Vectors of statements, of 1.5 kB each, that are kept in memory."""
+MOST_REMEMBERED = 8192  # Vectors of statements, of 1.5 kB each, that are kept in memory.
 
 
 class OfflineChatModel(BaseChatModel):

@@ -17,8 +17,7 @@ STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meanin
 AHEAD: Final = "ahead"
 """The feature that the ranker itself measures."""
 FEWEST_COMPARED, ALONE = 2, 1.5
-FARTHEST: Final = 3.0
-"""A feature further away from its mean than so many standard deviations tells no more."""
+FARTHEST: Final = 3.0  # A feature further away from its mean than so many standard deviations tells no more.
 
 
 @dataclass(frozen=True, slots=True)
