@@ -35,7 +35,6 @@ SEARCHED = "searched"
 SCORES = "scores"
 """In the `additional_kwargs` of a prompt's question: the similarity of each passage of the context, None if unknown."""
 
-
 PARTS = "parts"
 """In the `additional_kwargs` of a prompt's question: the questions of a message that holds several, each with the
 `places` of its passages in the context, best first, and their `scores`. In a message's `response_metadata`: the MATCH

@@ -75,8 +75,7 @@ class Database(ABC):
 
     def run(self, statement: str, values: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None) -> int:
         """Execute a statement, once for the values or for each of several, and return how many rows it changed."""
-        several = isinstance(values, Sequence)
-        given: Any = [self.given(each) for each in values] if several else self.given(values or {})  # type: ignore[union-attr, arg-type]
+        given: Any = list(map(self.given, values)) if isinstance(values, Sequence) else self.given(values or {})
         with self.changing() as connection:
             return connection.exec_driver_sql(self.spelled(statement), given).rowcount
 

@@ -86,11 +86,9 @@ class PostgresDatabase(Database):
         return f"{host}:{port}/{self._options.get('dbname', '')}"
 
     def explained(self, error: BaseException) -> VectorStoreError:
-        reason, state = (
-            next(iter(str(error).strip().splitlines()), type(error).__name__),
-            getattr(error, "sqlstate", None),
-        )
-        by_state = (REMEDIES.get(code) for code in (state or "", (state or "")[:2]))
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        state = getattr(error, "sqlstate", None) or ""
+        by_state = (REMEDIES.get(code) for code in (state, state[:2]))
         by_words = (remedy for words, remedy in WORDS.items() if re.search(words, str(error)))
         remedy = next(filter(None, (*by_state, *by_words)), OTHERWISE)
         return VectorStoreError(f"the database {self.place} failed ({reason}); {remedy}")

@@ -64,9 +64,8 @@ class SqliteDatabase(Database):
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
         self._make_folder()
-        lock = FileLock(
-            self.file.with_name(f"{self.file.name}.{name}.lock"), timeout=0, mode=FILE_MODE, thread_local=False
-        )
+        file = self.file.with_name(f"{self.file.name}.{name}.lock")
+        lock = FileLock(file, timeout=0, mode=FILE_MODE, thread_local=False)
         try:
             lock.acquire()
         except Timeout:

@@ -246,9 +246,8 @@ class _Matrix:
 
     def __init__(self, rows: Sequence[Any]) -> None:
         self._ids = [row[0] for row in rows]
-        self._vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(
-            len(rows), -1 if rows else 0
-        )
+        shape = len(rows), -1 if rows else 0
+        self._vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(shape)
         lengths = np.linalg.norm(self._vectors, axis=1)
         self._lengths = np.where(lengths == 0, 1, lengths)
         columns = ((name, [row[place] for row in rows]) for place, name in enumerate(FILTERED, start=2))

@@ -143,10 +143,9 @@ class Faults:
 
     def keep(self, step: str, reason: str) -> None:
         """Count a fault; where the ledger cannot be written, it is only logged."""
+        now = time.time()
         with suppress(WaypointError):
-            self._database.run(
-                KEEP_FAULT, {"step": step, "reason": reason, "now": time.time(), "since": time.time() - FAULTS_S}
-            )
+            self._database.run(KEEP_FAULT, {"step": step, "reason": reason, "now": now, "since": now - FAULTS_S})
 
     def status(self) -> str:
         """Return that no step has failed lately. Raise WaypointError if one has; it says which, how often and why."""

@@ -118,9 +118,9 @@ class CalibratedConfidence:
         if state["outcome"] == "unsure" and state["citations"]:
             score = min(probability, (self.thresholds.medium - NEARLY) * (1 - _ROOM * (1 - probability)))
             told = state["message"].response_metadata
-            reason = REASONS["unsure"] if UNSURE in told else SILENT
-            reason = ". ".join([reason, *(f"No source names {name}" for name in told.get(MISSING, ()))])
-            return {**self.thresholds.confidence(score, reason, found), "level": "low"}
+            reasons = [REASONS["unsure"] if UNSURE in told else SILENT]
+            reasons += [f"No source names {name}" for name in told.get(MISSING, ())]
+            return {**self.thresholds.confidence(score, ". ".join(reasons), found), "level": "low"}
         if doubted := self.thresholds.doubted(state, probability, found):
             return doubted
         share = supported_share(state)
