@@ -193,7 +193,7 @@ def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
 
 def _metadata(reply: OfflineAnswer) -> dict[str, Any]:
     """Return what the message tells beside its text."""
-    own = {MATCH: round(reply.probability, 4), UNSURE: reply.unsure}
+    own: dict[str, Any] = {MATCH: round(reply.probability, 4), UNSURE: reply.unsure}
     own |= {MISSING: list(reply.missing)} if reply.missing else {}
     parts = [{MATCH: round(part.probability, 4), UNSURE: part.unsure} for part in reply.parts]
     return {"model_name": MODEL_NAME, "finish_reason": "stop", **own, **({PARTS: parts} if parts else {})}

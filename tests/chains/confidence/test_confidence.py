@@ -242,6 +242,7 @@ def test_an_unsure_answers_reason_tells_which_names_no_source_holds():
     chain = build_chain(retriever=Scored(scores=[0.6, 0.4]), model=model, confidence=CalibratedConfidence())
     confidence = chain.invoke({"question": "How much is GST in Shanghai for Mr Tan?"})["confidence"]
 
+    assert confidence
     assert confidence["reason"].endswith("directly. No source names Shanghai. No source names Mr Tan")
 
 
