@@ -5,7 +5,9 @@ import gc
 import inspect
 import os
 import sys
+import tomllib
 from collections.abc import Callable, Generator, Iterator, Sequence
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from app.adapters.embeddings import onnx
 from app.adapters.embeddings.onnx import find_weights
 from app.cli import main
+from app.hooks import DISTRIBUTION
 from app.http.server import create_app
 from app.settings import fields
 from app.wiring import Service
@@ -32,6 +35,7 @@ from tests.waiting import PATIENCE_S
 
 SHARED = Path(__file__).parents[2] / "shared"
 CHAINS = Path(__file__).parent / "chains"
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -42,6 +46,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"skipped although REQUIRE_SERVICES=1: {report.longrepr}"
     return report
+
+
+def pytest_configure() -> None:
+    """Stop where pyproject.toml has another list of parts than the installation, which tests would not find."""
+    parts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    listed = {(group, name, value) for group, members in parts.items() for name, value in members.items()}
+    ours = {(part.group, part.name, part.value) for part in distribution(DISTRIBUTION).entry_points}
+    if missing := sorted(listed - ours):
+        pytest.exit(f"pyproject.toml has parts that are not installed: run `pip install --no-deps -e .` ({missing})", 3)
 
 
 def pytest_collection_finish() -> None:

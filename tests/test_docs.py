@@ -172,4 +172,5 @@ def test_the_page_on_http_lists_the_fields_of_an_answer(model):
     page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     lists = [set(re.split(r",\s*", found)) for found in re.findall(r"`\{(\w[\w, ]*)\}`", page)]
 
-    assert {field.alias for field in model.model_fields.values()} in lists
+    fields = {field.alias for field in model.model_fields.values()}
+    assert fields in lists, f"no list of docs/http.md has all of {sorted(map(str, fields))}, and nothing else"

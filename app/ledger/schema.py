@@ -9,9 +9,6 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import JSON, TypeDecorator, UserDefinedType
 
-# Each brings tables of one version to the next, the first those of version 1, within the transaction of `migrate`.
-STEPS: tuple[Callable[[sa.Connection], None], ...] = ()
-HEAD = 1 + len(STEPS)  # The version of these tables.
 SERIAL = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite counts by itself in integers only.
 
 metadata = sa.MetaData()
@@ -130,3 +127,7 @@ POSTINGS = (
     "CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL, "
     "PRIMARY KEY (term, passage) INCLUDE (count, tokens))",
 )
+
+# Each brings tables of one version to the next, the first those of version 1, within the transaction of `migrate`.
+STEPS: tuple[Callable[[sa.Connection], None], ...] = ()
+HEAD = 1 + len(STEPS)  # The version of these tables.

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from chains.citations.markers import Marker
 from chains.citations.name_matching import SHORT_FORM, Fit, fit, normalise, similarity
 from chains.citations.numbering import source_key
+from chains.documents.library import KINDS
 from chains.state import Passage
 
 SECTION_WEIGHT = 0.3
@@ -38,7 +39,7 @@ _NUMBER = re.compile(rf"[\s(]*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)\.?[\s)]*", re.IGNO
 _LABELLED_NUMBER = re.compile(rf"\s*(?:{_LABEL}\s*\d+(?:\.\d+)*|\d+(?:\.\d+)+)\.?\s*", re.IGNORECASE)
 _LEADING_NUMBER = re.compile(rf"\W*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)(?![\w.]*\d)[.):]?\s*", re.IGNORECASE)
 _PAGE = re.compile(r"[\s(]*(?:pages?|pp?\.?)\s*=?\s*(\d+)[\s)]*", re.IGNORECASE)
-_FORMAT = r"\.(?:mdx?|markdown|adoc|rst|rtf|odt|pdf|docx?|html?|txt|pptx|xls[xm]|[ct]sv|eml|msg|epub|jsonl?|ndjson)"
+_FORMAT = rf"\.(?:{'|'.join(ending[1:] for ending in (*KINDS, '.doc', '.txt'))})"
 _ENDING = re.compile(rf"{_FORMAT}\s*$", re.IGNORECASE)
 _BEHIND_FILE = re.compile(rf"(?<=\w){_FORMAT}(?P<quote>[`*\"']*)(?:\s+|[:/]\s*)(?=\w)", re.IGNORECASE)
 _FILE_WITHOUT_ENDING = re.compile(r"(\w*[^\W_]_[^\W_]\w*)\s+(?=\w)")

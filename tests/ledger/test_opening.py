@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from app.ledger import open_database
 from app.ledger.database import Database
 from app.ledger.postgres import schema_of
+from app.ledger.schema import HEAD, STEPS
 from app.settings import load_settings
 from app.wiring.storage import ledger_of
 from chains.errors import ConfigurationError, VectorStoreError
@@ -22,14 +23,14 @@ def facts(database: Database) -> dict[str, str]:
 def test_many_who_find_no_tables_make_them_once(address: str | None, file: Path) -> None:
     opened = [open_database(file, address, collection="kb", pool_size=1) for _ in range(6)]
     with ThreadPoolExecutor(6) as threads:
-        assert list(threads.map(facts, opened)) == [{"schema": "1"}] * 6
+        assert list(threads.map(facts, opened)) == [{"schema": str(HEAD)}] * 6
 
 
 def test_tables_of_a_later_version_are_refused(database: Database) -> None:
     with database.changing() as connection:
         connection.exec_driver_sql("UPDATE facts SET value = '99'")
     database.close()
-    with pytest.raises(ConfigurationError, match="version 99, not 1; install a later version"):
+    with pytest.raises(ConfigurationError, match=f"version 99, not {HEAD}; install a later version"):
         facts(database)
 
 
@@ -45,18 +46,18 @@ def test_tables_of_an_earlier_version_are_brought_to_this_one_as_a_whole_when_th
     def fail(connection: Connection) -> None:
         connection.exec_driver_sql("DROP TABLE nowhere")
 
-    monkeypatch.setattr("app.ledger.database.HEAD", 3)
+    monkeypatch.setattr("app.ledger.database.HEAD", HEAD + 2)
     for steps, failure in ((add_column, fail), "nowhere"), ((add_column, add_column), "note"):
-        monkeypatch.setattr("app.ledger.database.STEPS", steps)
-        with pytest.raises(ConfigurationError, match="version 1, not 3; run `waypoint migrate`"):
+        monkeypatch.setattr("app.ledger.database.STEPS", (*STEPS, *steps))
+        with pytest.raises(ConfigurationError, match=f"version {HEAD}, not {HEAD + 2}; run `waypoint migrate`"):
             facts(database)
         with pytest.raises(VectorStoreError, match=failure):
             database.migrate()
-    monkeypatch.setattr("app.ledger.database.STEPS", (add_column, lambda _connection: None))
+    monkeypatch.setattr("app.ledger.database.STEPS", (*STEPS, add_column, lambda _connection: None))
     database.migrate()
     database.migrate()
 
-    assert facts(database) == {"schema": "3", "name": "value"}
+    assert facts(database) == {"schema": str(HEAD + 2), "name": "value"}
     assert database.rows("SELECT note FROM facts") == [(None,), (None,)]
 
 

@@ -29,28 +29,38 @@ from tests.fakes import WordEmbeddings
 from tests.indexes import put
 
 QUESTION = "the rate of GST"
-STRATEGIES = ["similarity", "mmr", "compression", "hybrid", "reranking"]
 INTERNAL = {name for name, text in TEXTS.items() if text[1] == "internal"}
 EVERYONE: Any = {"configurable": {"audience": "public"}}
 
 
-def build(kind, desk, **options):
-    options = {"threshold": 0.0} | options
-    if kind == "similarity":
-        return SimilarityRetriever(store=desk.store, **options)
-    if kind == "mmr":
-        return MmrRetriever(store=desk.store, **options)
-    hybrid = HybridRetriever(store=desk.store, words=desk.words, **options)
-    if kind == "compression":
-        return CompressionRetriever(retriever=hybrid, model=FakeListChatModel(responses=["in other words"]), **options)
-    if kind == "reranking":
-        return RerankingRetriever(retriever=hybrid, compressor=cross_encoder(top_n=2), **options)
-    return hybrid
+def similarity(desk, **options):
+    return SimilarityRetriever(store=desk.store, **options)
 
 
-@pytest.fixture(params=STRATEGIES)
+def mmr(desk, **options):
+    return MmrRetriever(store=desk.store, **options)
+
+
+def hybrid(desk, **options):
+    return HybridRetriever(store=desk.store, words=desk.words, **options)
+
+
+def compression(desk, **options):
+    model = FakeListChatModel(responses=["in other words"])
+    return CompressionRetriever(retriever=hybrid(desk, **options), model=model, **options)
+
+
+def reranking(desk, **options):
+    return RerankingRetriever(retriever=hybrid(desk, **options), compressor=cross_encoder(top_n=2), **options)
+
+
+# A new strategy is added here: what the tests say of `retriever` has to hold for it too.
+STRATEGIES = [similarity, mmr, compression, hybrid, reranking]
+
+
+@pytest.fixture(params=STRATEGIES, ids=lambda make: make.__name__)
 def retriever(request, desk):
-    return build(request.param, desk)
+    return request.param(desk, threshold=0.0)
 
 
 def names(documents):
@@ -109,7 +119,7 @@ def test_a_question_may_bring_its_own_top_k_and_zero_is_a_value(retriever):
 
 
 def test_a_typing_error_finds_what_the_word_finds(desk):
-    error, meant = (build("hybrid", desk).invoke(f"the {word} on parcels") for word in ("relieff", "relief"))
+    error, meant = (hybrid(desk, threshold=0.0).invoke(f"the {word} on parcels") for word in ("relieff", "relief"))
 
     assert [(one.id, one.metadata["fused_score"]) for one in error] == [
         (one.id, one.metadata["fused_score"]) for one in meant
@@ -117,8 +127,8 @@ def test_a_typing_error_finds_what_the_word_finds(desk):
 
 
 def test_a_word_of_the_language_is_searched_for_as_it_was_typed(desk):
-    hybrid = build("hybrid", desk, is_word=lambda word: word == "relieff")
-    error, meant = (hybrid.invoke(f"the {word} on parcels") for word in ("relieff", "relief"))
+    retriever = hybrid(desk, threshold=0.0, is_word=lambda word: word == "relieff")
+    error, meant = (retriever.invoke(f"the {word} on parcels") for word in ("relieff", "relief"))
 
     assert error[0].metadata["fused_score"] < meant[0].metadata["fused_score"]
 
@@ -126,8 +136,7 @@ def test_a_word_of_the_language_is_searched_for_as_it_was_typed(desk):
 @given(question=st.text(min_size=1, max_size=40), top_k=st.integers(0, 8), threshold=st.floats(0, 1))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_limits_and_the_audience_hold_for_any_question(desk, question, top_k, threshold):
-    hybrid = build("hybrid", desk)
-    found = hybrid.invoke(question, EVERYONE, top_k=top_k, threshold=threshold)
+    found = hybrid(desk, threshold=0.0).invoke(question, EVERYONE, top_k=top_k, threshold=threshold)
 
     assert len(found) <= top_k
     assert not names(found) & INTERNAL
@@ -140,7 +149,7 @@ def test_names_that_langchain_uses_elsewhere_are_refused_with_those_there_are(re
     with pytest.raises(ConfigurationError, match=told):
         SimilarityRetriever(store=desk.store, k=3)
     with pytest.raises(ConfigurationError, match="'score_threshold' is no field of HybridRetriever"):
-        build("hybrid", desk, score_threshold=0.5)
+        hybrid(desk, score_threshold=0.5)
     with pytest.raises(ConfigurationError, match=told):
         retriever.invoke(QUESTION, k=1)
     assert len(retriever.invoke(QUESTION, top_k=1)) == 1
