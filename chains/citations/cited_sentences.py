@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from langchain_core.runnables.utils import AddableDict
 
-from chains.citations.markers import find_markers
+from chains.citations.markers import Range, find_markers
 from chains.state import SO_FAR, Citation
 from chains.text.statements import MARKER, sentence_bounds
 from chains.text.tokens import tokens
@@ -157,7 +157,6 @@ LONGEST_SENTENCE: Final = 1200
 LOOKED_AT: Final = 30
 MAY_END = re.compile(r"[.!?:|\n\u3002\uff01\uff1f]")
 
-Range = tuple[int, int]
 Record = dict[str, Any]
 
 

@@ -13,7 +13,7 @@ from chains.citations.markers import inside
 from chains.citations.numbering import source_key
 from chains.documents.versions import edition_of, series_of
 from chains.state import Passage
-from chains.text.quantities import Quantity, quantities
+from chains.text.quantities import SINCE, Quantity, quantities
 from chains.text.statements import Statement, read_statements, sentences
 from chains.text.tokens import WEIGHTS, Token, tokens
 from chains.text.words import stem, word_set
@@ -89,7 +89,6 @@ _CLAUSE_END: Final = re.compile(
 _AND: Final = re.compile(r"\s(?:and|or)\s|,\s")
 _ADDED: Final = re.compile(r"\s(?:and|or|plus|such as)\s|,\s")
 _ASIDE: Final = re.compile(r"\([^()]*\d[^()]*\)")
-_SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
 _NOT: Final = re.compile(r"\b(?:not|never)\W*$")
 _GIVEN: Final = re.compile(r"(?:\b(?:is|are|of|has|have)|:)[\s*_]+$")
 _GIVEN_END: Final = re.compile(r"[*_]*(?:[.,;)](?:\s|$)|\s*$)")
@@ -230,7 +229,7 @@ class ClaimReader:
                 until, spans = added.start() if added else last, [(other.start, other.end) for other in here]
                 rest = [word for word in own if word.start < until and not inside(word.start, spans)]
                 others = [other for other in here if other != one and other.start < until]
-                others = [other for other in others if not _SINCE.search(sentence, 0, other.start)]
+                others = [other for other in others if not SINCE.search(sentence, 0, other.start)]
                 base = replace(claim, value=one, written=sentence[one.start : one.end], values=tuple(found))
                 yield self._complete(base, rest, everything, others)
             name = self._named(sentence, own)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from chains.reformulation.terms import is_small_talk, terms
 from chains.text.statements import sentence_bounds
-from chains.text.words import word_set
+from chains.text.words import plain_words, word_set
 
 MOST_PARTS: Final = 6
 """A message may hold more questions; the last part takes the rest."""
@@ -21,7 +21,6 @@ _LONGEST_GREETING: Final = 6  # In words, as those of a line that takes leave.
 _LONGEST_SIGNATURE: Final = 6  # In lines.
 _TAG: Final = 2  # "Right?" belongs to what stands before it, as does what begins with "or".
 
-_WORD: Final = re.compile(r"[^\W_]+")
 _GREETING: Final = re.compile(r"\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening|day)|to whom)\b", re.I)
 _HEADER: Final = re.compile(r"\s*(?:(?:from|sent|date|to|cc|subject|re|fwd?):|$)", re.I)
 # Where the words of others begin: a mail that is quoted, or what a mail program adds.
@@ -140,7 +139,7 @@ def _body(message: str) -> str:
 
 
 def _is_short(line: str) -> bool:
-    return len(_WORD.findall(line)) <= _LONGEST_GREETING and "?" not in line
+    return len(plain_words(line)) <= _LONGEST_GREETING and "?" not in line
 
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
@@ -160,7 +159,7 @@ def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
     for sentence, listed in sentences:
         asks = _is_question(sentence) or (listed and announced)
         announced = (listed and announced) or (sentence.endswith(":") and _REQUEST.match(sentence) is not None)
-        is_tag = len(_WORD.findall(sentence)) <= _TAG or sentence[:3].lower() == "or "
+        is_tag = len(plain_words(sentence)) <= _TAG or sentence[:3].lower() == "or "
         if found and is_tag and asks and not listed:
             found[-1] = found[-1]._replace(asked=f"{found[-1].asked} {sentence}")
         elif asks:
@@ -175,7 +174,7 @@ def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
                 statements, asked_before = [], False
             request = _REQUEST.match(sentence)
             statement = sentence[request.end() :] if request else sentence
-            statements = [*statements, statement.strip()] if _WORD.search(statement) else statements
+            statements = [*statements, statement.strip()] if plain_words(statement) else statements
     return found
 
 
@@ -206,7 +205,7 @@ def _clauses(sentence: str) -> Iterator[str]:
     for join in _NEXT_QUESTION.finditer(sentence):
         said, rest = sentence[start : join.start()], sentence[join.end() :]
         is_asked = (join["bare"] is None and _ASKED.search(said)) or _is_named(said, join)
-        if is_asked and len(_WORD.findall(rest)) > _TAG:
+        if is_asked and len(plain_words(rest)) > _TAG:
             yield said + "?" * sentence.endswith("?")
             start = join.end()
     yield sentence[start:]
@@ -218,7 +217,7 @@ def _is_named(said: str, join: re.Match[str]) -> bool:
     What has a verb, or a comma, says something.
     """
     is_joined = join[0].lstrip(",; ").startswith("and")
-    return is_joined and len(_WORD.findall(said)) <= _LONGEST_GREETING and not _SAYS.search(said)
+    return is_joined and len(plain_words(said)) <= _LONGEST_GREETING and not _SAYS.search(said)
 
 
 def _bare(clause: str) -> str:

@@ -1,12 +1,11 @@
 """The words that say what a question is about, and those that are small talk."""
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from chains.text.tokens import tokens
-from chains.text.words import STOP_WORDS, word_set
+from chains.text.words import STOP_WORDS, plain_words, word_set
 
 GRAMMAR: Final = STOP_WORDS | word_set(
     "actually again back either else hm hmm instead like mean meant ok okay other others please rather same sorry such "
@@ -42,7 +41,6 @@ _SMALL_TALK: Final = frozenset().union(*SMALL_TALK_SIGNS.values()) | word_set(
     "you your atas bantuannya banyak jumpa malam pagi sampai siang sore terima untuk abend auf bis bald besten das für "
     "gut herzlichen hilfe ihre ihnen ja klar mein morgen nochmals sehr tag viele vielen war"
 )
-_WORD: Final = re.compile(r"[^\W_]+")
 _PART_END: Final = re.compile(r"(?<=[.!?])\s+|,\s+")
 _PRAISE: Final = re.compile(
     r"(?:you (?:did|helped|saved|solved|were)|you(?:['’]re| are) (?:an?|so|the|very)"
@@ -63,7 +61,7 @@ def small_talk(text: str) -> str | None:
     """Return the name of the text that answers small talk; None for what is more."""
     if (rest := without_small_talk(text)) != text and _PRAISE.fullmatch(rest):
         return small_talk(text[: text.rindex(rest)])
-    words = set(_WORD.findall(text.lower()))
+    words = set(plain_words(text))
     kinds = (kind for kind, signs in SMALL_TALK_SIGNS.items() if signs & words)
     kind = next(kinds, "small_talk" if words >= {"how", "are", "you"} else None)
     asks = "?" in text and kind == "small_talk_complaint"  # "Is that wrong?"
@@ -77,7 +75,7 @@ def without_small_talk(text: str) -> str:
     """
     text = _PARTICLE.sub("", text)
     for end in _PART_END.finditer(text):
-        if is_small_talk(text[: end.start()]) and _WORD.search(text, end.end()):
+        if is_small_talk(text[: end.start()]) and plain_words(text[end.end() :]):
             return text[end.end() :]
     return text
 
@@ -109,12 +107,6 @@ class Term(NamedTuple):
 def terms(text: str) -> tuple[Term, ...]:
     """Return the terms of a text in their order, each once."""
     found: dict[str, Term] = {}
-    for term in _terms(text):
-        found.setdefault(term.key, term)
-    return tuple(found.values())
-
-
-def _terms(text: str) -> Iterator[Term]:
     whole = {place: match for match in _WHOLE.finditer(text) for place in range(match.start(), match.end())}
     for token in tokens(text):
         is_acronym = token.text.isupper() and token.text not in {"A", "I"}
@@ -126,4 +118,6 @@ def _terms(text: str) -> Iterator[Term]:
             shape: Shape = "name" if token.kind == "name" else "word"
             if token.kind == "number" or token.text.isupper():
                 shape = "number" if token.kind == "number" else "acronym"
-            yield Term(token.key, written, token.start, token.end, shape, token.kind == "light", preposition)
+            term = Term(token.key, written, token.start, token.end, shape, token.kind == "light", preposition)
+            found.setdefault(term.key, term)
+    return tuple(found.values())

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from chains.text.quantities import UNITS, quantities
+from chains.text.quantities import SINCE, UNITS, quantities
 from chains.text.tokens import MONTHS, tokens
 from chains.text.words import one_error_away, stem, word_list
 
@@ -67,7 +67,6 @@ LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})
 _OPEN: Final[frozenset[Kind]] = frozenset({"verdict", "definition", *LISTED})
 """The kinds beside which a measure is only mentioned: "Do you charge for it?"."""
 
-_SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
 _TIMES: Final = frozenset({"duration", "working duration", "months", "date", "day of the year", "length"})
 _PRODUCTS: Final = frozenset({"x"})  # Of "120 x 80 x 15 cm" the last figure has the unit.
 _NO_MONEY: Final = frozenset({measure for measure, _ in UNITS.values()}) | _TIMES
@@ -164,7 +163,7 @@ def _gives(kind: Kind, text: str, question: str) -> bool | None:
         return bool(form and form.search(text))
     known = {(one.measure, one.low, one.high) for one in quantities(question)}
     figures = [one for one in quantities(text) if not one.label and (one.measure, one.low, one.high) not in known]
-    measures = {one.measure for one in figures if not _SINCE.search(text, 0, one.start)} - _PRODUCTS
+    measures = {one.measure for one in figures if not SINCE.search(text, 0, one.start)} - _PRODUCTS
     if not measures:
         return bool(form.search(text)) or (None if kind == "money" else False) if form else None
     if kind == "duration" and "time of day" in measures and "how long" in question.lower():

@@ -124,6 +124,8 @@ _DATE: Final = re.compile(
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 _CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-4]):(\d\d)\b", re.IGNORECASE)
 _HOURS: Final = re.compile(r"\s*(?:-|–|—|to|until|and)\s*")
+SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
+"""What stands before the date from which something holds."""
 _ORDINARY: Final = re.compile(r"\d*(?:\.\d+)?$")
 
 
