@@ -139,10 +139,18 @@ def test_a_reader_who_leaves_is_no_traceback(desk):
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_a_service_whose_ledger_cannot_be_kept_says_so_in_one_line(desk):
-    done = waypoint(desk, "serve", "--port", "1", CHROMA_PATH="/proc/none")
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"CHROMA_PATH": "/proc/none"}, "the ledger '/proc/none/waypoint_kb.ledger.sqlite3' cannot be used"),
+        ({"AUTH_MODE": "api_key", "API_KEYS": "x"}, "API_KEYS: entry 1 is not of the form name:SHA-256"),
+    ],
+    ids=["ledger", "API_KEYS"],
+)
+def test_a_service_that_cannot_start_says_why_in_one_line(desk, settings, told):
+    done = waypoint(desk, "serve", "--port", "1", **settings)
     assert done.returncode == 1
-    assert "waypoint: the ledger '/proc/none/waypoint_kb.ledger.sqlite3' cannot be used" in done.stderr
+    assert f"waypoint: {told}" in done.stderr
     assert "Traceback" not in done.stderr
 
 
