@@ -30,7 +30,7 @@ test-browser: $(VENV)/.dev ## Run the tests of the page in Chromium
 check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import rules, dependencies, the ratchet of lines, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers=2
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 	$(BIN)/python -m benchmarks.house --ratchet
