@@ -112,7 +112,7 @@ async def test_answers_do_not_wait_for_a_broker_that_is_away_and_every_event_arr
 async def test_an_event_that_a_command_leaves_is_delivered_by_the_service_that_runs_next(tmp_path, place):
     async with desk(tmp_path, place) as service:
         left = place.outbox(service.proxy.port, service.taken.exchange)
-        await asyncio.to_thread(left.leave, "AnswerRecalled", {"traceId": "t1"}, correlation_id="c1")
+        await asyncio.to_thread(left.publish, "AnswerRecalled", {"traceId": "t1"}, correlation_id="c1")
         await await_until(lambda: service.taken.messages)
 
     [event] = service.taken.events
