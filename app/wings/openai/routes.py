@@ -29,7 +29,7 @@ from chains.state import Question
 
 MOST_MESSAGES = 500
 ONLY_TEXT = "only text is supported; leave out images, audio and files"
-_TEXTS = {"input_text", "output_text", "text"}
+_TEXTS = "input_text", "output_text", "text"  # No set: what a client sends may have no hash.
 _MODEL = Field(max_length=200, examples=["llama-3.1-8b-instant"], description="One of GET /v1/models.")
 
 _METADATA = Field(

@@ -291,7 +291,8 @@ def test_langchains_chat_model_asks_and_streams(url, groq):
     assert len([chunk for chunk in chunks if chunk.text]) > 1
 
 
-def test_a_picture_is_refused_in_words_that_say_what_to_do(client):
-    picture = {"type": "image_url", "image_url": {"url": "https://example.org/x.png"}}
+@pytest.mark.parametrize("kind", ["image_url", {}])
+def test_a_picture_is_refused_in_words_that_say_what_to_do(client, kind):
+    picture = {"type": kind, "image_url": {"url": "https://example.org/x.png"}}
     with pytest.raises(openai.BadRequestError, match="only text is supported; leave out images, audio and files"):
         client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": [picture]}])
