@@ -49,14 +49,15 @@ class PageQueue:
             worker = await self._idle.get()
         finally:
             self.waiting -= 1
-        asked = asyncio.create_task(asyncio.to_thread(worker.ask, task))
+        reply = asyncio.create_task(asyncio.to_thread(worker.ask, task))
         # The worker is free when its thread is, which may be later than a caller that leaves.
-        asked.add_done_callback(lambda _: self._idle.put_nowait(worker))
+        reply.add_done_callback(lambda _: self._idle.put_nowait(worker))
         try:
-            return await asyncio.shield(asked)
+            return await asyncio.shield(reply)
         except asyncio.CancelledError:
-            if not asked.done():
+            if not reply.done():
                 worker.interrupt()
+                reply.add_done_callback(lambda left: left.cancelled() or left.exception())  # Nobody asks for it.
             raise
 
     def close(self) -> None:
