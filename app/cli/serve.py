@@ -40,6 +40,7 @@ def serve(
     service = service_to_ask(settings, serving=True)
     if service.index.outbox is not None:
         check_outbox(service.index.outbox)
+    _ = service.access.authenticator  # A mistake in API_KEYS is told before anything listens.
     log.info("starting", **summary(service))
     port = port or settings.web.port
     announce = partial(show, f"Open the page at {page_address(host, port)}")

@@ -60,7 +60,7 @@ def serve(
     `on_started` is called when everything is loaded and the first process listens. Raise WaypointError if nothing can
     listen there, or the application did not start.
     """
-    settings, _ = services.settings, services.access.authenticator  # A mistake in API_KEYS is told here, in its words.
+    settings = services.settings
     config = uvicorn.Config(
         f"{__name__}:worker" if workers > 1 else partial(application, services),
         factory=True,
