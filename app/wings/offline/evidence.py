@@ -28,8 +28,8 @@ FEATURES: Final = (
 EMBEDDED_CHARACTERS: Final = 160
 # What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
+# What a word is worth to a row that only the heading of its table holds, where other rows hold it themselves.
 OVER_ALL: Final = 0.5
-"""What a word is worth to a row that only the heading of its table holds, where other rows hold it themselves."""
 FIXED: Final = 0.6  # How strongly a statement has to hold a name: a country may stand for its city.
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
@@ -159,7 +159,7 @@ class Evidence:
             or not self._stands_on(one)
             for one, is_other, fit, is_before in zip(self.statements, other_rows, ranges, before, strict=True)
         ]
-        self.values = self._measure(numbers, scores, ranges)
+        self.values = self._measure(known, ranges)
         self.agreement = np.eye(len(self.statements))
 
     def _stands_on(self, one: Candidate) -> bool:
@@ -251,9 +251,8 @@ class Evidence:
     def adds_nothing(self, one: Candidate) -> bool:
         """Return whether an item or row holds no word of the question beyond those that stand over all of its block."""
         cells = " ".join(cell.text for cell in one.statement.cells)
-        own, over = self.matcher.rows(
-            [cells or one.text, f"{self.entries[one.entry].section} {one.statement.announced}"]
-        )
+        above = f"{self.entries[one.entry].section} {one.statement.announced}"
+        own, over = self.matcher.rows([cells or one.text, above])
         return bool(((own < WORD_FLOOR) | (over >= own) | (self.weights <= 0)).all())
 
     def asks(self, heading: str) -> bool:
@@ -284,15 +283,13 @@ class Evidence:
         total = float(self.weights.sum())
         return np.asarray(strengths @ self.weights / total if total else np.zeros(len(strengths)))
 
-    def _measure(
-        self, numbers: "np.ndarray[tuple[int], np.dtype[np.int_]]", scores: Sequence[float | None], ranges: Matrix
-    ) -> Matrix:
+    def _measure(self, known: Sequence[float | None], ranges: Matrix) -> Matrix:
         asked, count = self.question, len(self.statements)
+        numbers = np.array([one.entry for one in self.statements], dtype=int)
         near = self._spread()
         if asked.sides and count:  # Each side may stand in an entry of its own.
             sides = [row for side in asked.sides for row in side]
             near[:, sides] = self.placed[:, sides].max(axis=0)
-        known = [*scores, *[None] * len(self.entries)]
         unknown = np.full(count, np.nan)
         columns: dict[str, Matrix | list[float]] = {
             "near": self.covered(near),
