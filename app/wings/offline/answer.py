@@ -20,7 +20,7 @@ from chains.text.tokens import tokens
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
 AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
-NEAR: Final = 0.1  # The least probability with which a statement counts as near.
+NEAR, NEAR_ENOUGH = 0.1, 0.55  # The least probability to speak for a version; the least with the nearest similarity.
 ALSO: Final = 0.7  # The share of the best one's probability that a statement beside it has to have.
 ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader chooses.
 OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
@@ -105,7 +105,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
     probability = min([probability, *weak])
-    is_near = probability >= NEAR or evidence.nearest >= NEAR_PASSAGE
+    is_near = evidence.nearest >= NEAR_PASSAGE or probability + evidence.nearest >= NEAR_ENOUGH
     if contradicted[best] or not is_near:
         return decline(min(probability, NEAR))
     is_sure = probability >= ranker.threshold
@@ -266,14 +266,13 @@ def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     negations = sum(map(is_negation, tokens(said))) + bool(_DENIES.search(said))
     if _CONDITION.search(f"{asked} {text}") or any(map(is_negation, tokens(asked))) or negations > 1:
         return ""
-    is_denied = negations == 1
     permits, requires = bool(_PERMITS.search(asked)), bool(_REQUIRES.search(asked))
     lacked, lacking, keys = (
         {word.key for word in tokens(" ".join(some)) if word.weight} for some in (asked_without, without, [said])
     )
     if permits and lacked and not lacking and _REQUIRES.search(said) and lacked <= keys:
-        return "Yes" if is_denied else "No"
+        return "Yes" if negations else "No"
     is_alike = (permits, requires) == (bool(_PERMITS.search(said)), bool(_REQUIRES.search(said)))
     if lacked != lacking or not is_alike or permits == requires:
         return ""
-    return "No" if is_denied else "Yes"
+    return "No" if negations else "Yes"

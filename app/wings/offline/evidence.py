@@ -33,6 +33,7 @@ OVER_ALL: Final = 0.5
 FIXED: Final = 0.6  # How strongly a statement has to hold a name: a country may stand for its city.
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
+MIDDLING: Final = 0.45
 NEAR_PASSAGE: Final = 0.5  # The similarity from which a passage is near, whatever is thought of its statements.
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
@@ -223,8 +224,8 @@ class Evidence:
 
     @property
     def nearest(self) -> float:
-        """Return the similarity of the passage that is nearest to the question; 0 where none is known."""
-        return float(np.nan_to_num(self.values[:, FEATURES.index("score")]).max(initial=0.0))
+        """Return the similarity of the nearest passage; one that is not known is taken to be middling."""
+        return float(np.nan_to_num(self.values[:, FEATURES.index("score")], nan=MIDDLING).max(initial=0.0))
 
     @property
     def missing(self) -> list[str]:

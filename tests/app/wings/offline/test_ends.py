@@ -40,6 +40,12 @@ def test_an_unsure_reply_tells_which_names_no_passage_holds():
     assert "missing" not in reply_to("When does the office in Bangkok open?", office, scores=NEAR).response_metadata
 
 
+@pytest.mark.parametrize(("similarity", "said"), [(0.2, DECLINE), (0.6, UNSURE)])
+def test_a_statement_with_one_word_of_the_question_is_quoted_where_its_passage_is_near(similarity, said):
+    garden = "[Garden > Care]\nRoses are watered twice a week in summer. Lawns are cut on Mondays."
+    assert ask("Do you sell lawn seeds?", garden, scores=[similarity]).startswith(said)
+
+
 def test_follow_up_on_another_country_is_answered_for_that_country():
     before = prompt("What is the VAT rate in Thailand?", THAILAND, VIETNAM, scores=NEAR)
     after = HumanMessage("and in Vietnam?", additional_kwargs={"scores": NEAR})
