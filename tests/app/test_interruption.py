@@ -238,7 +238,7 @@ def waypoint_ingest(corpus: Path, store: Path) -> tuple[int | None, str]:
 
 
 def test_a_full_disk_is_a_clear_error_and_the_next_run_mends_what_it_left(small_disk, tmp_path):
-    for documents in (8, 60):  # The first are written, and the disk is full when the log is put into the file.
+    for documents in (8, 12):  # The first are written, and the disk is full when the log is put into the file.
         write_corpus(tmp_path / "corpus", "fees", documents=documents)
         code, messages = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
         assert "Traceback" not in messages

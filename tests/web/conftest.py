@@ -35,7 +35,7 @@ def browser() -> Iterator[Browser]:
     """Chromium, without a window."""
     program = chromium()
     if program is None:
-        pytest.skip("Chromium is not installed (Debian's package chromium)")
+        pytest.skip("Chromium is not installed (Debian's package chromium-headless-shell)")
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, **LAUNCH)

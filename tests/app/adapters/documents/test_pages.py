@@ -108,6 +108,7 @@ def test_a_page_is_drawn_on_while_one_of_two_readers_waits(pages, slow):
         with pytest.raises(PagesBusyError):
             await asyncio.gather(pages.picture(slow, 301), pages.picture(slow, 302))
         assert not second.done()
+        pages.close()
         second.cancel()
 
     asyncio.run(leave())
