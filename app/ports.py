@@ -46,7 +46,7 @@ class Trial(NamedTuple):
     required: bool = True
 
 
-MOST_FILES = 20  # Of one upload.
+MOST_FILES, MOST_MB = 20, 50  # Of one upload, all files together.
 
 
 class Outbox(Protocol):

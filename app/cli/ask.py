@@ -14,7 +14,7 @@ from app.cli.rendering import answer_facts, answer_text, answer_words, as_json, 
 from app.edge import cited_name, conversation_markdown, matched, one_line_verdict
 from app.observability.logs import escaped
 from chains.errors import WaypointError
-from chains.question import QUESTION_MAX_CHARACTERS, check_question, question_with
+from chains.question import check_question, question_with
 from chains.state import Answer
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def ask(
     """Answer one question. Where you have set up no documents of yours, the sample corpus answers."""
     gc.disable()  # The process lives for seconds: garbage collection would only delay the answer.
     settings = read_settings()
-    text = check_question(question, settings.web.question_characters)
+    text = check_question(question)
     question_fields = question_with(text, top_k=top_k, threshold=threshold, language=language)
     service = service_to_ask(settings, logs_answers=True)
     if json:
@@ -80,9 +80,8 @@ COMMANDS = {
 class Conversation:
     """Asks the chain, remembers the conversation, and runs commands that begin with a slash."""
 
-    def __init__(self, chain: "Runnable[Any, Any]", *, most_characters: int = QUESTION_MAX_CHARACTERS) -> None:
+    def __init__(self, chain: "Runnable[Any, Any]") -> None:
         self._chain = chain
-        self._most_characters = most_characters
         self.answers: list[Answer] = []
         self.ended = False
 
@@ -101,7 +100,7 @@ class Conversation:
                     name, *words = text.split()
                 self._run(name, words)
             else:
-                self._ask(check_question(text, self._most_characters))
+                self._ask(check_question(text))
         except (WaypointError, OSError) as error:
             complain(f"waypoint: {error}")
 
@@ -166,7 +165,7 @@ class Conversation:
 def chat() -> None:
     """Answer questions in a conversation; each may refer to earlier ones."""
     services = service_to_ask(logs_answers=True)
-    conversation = Conversation(services.chain, most_characters=services.settings.web.question_characters)
+    conversation = Conversation(services.chain)
     if not sys.stdin.isatty():
         talk(conversation, (line for line in sys.stdin))
         return

@@ -58,7 +58,6 @@ class IngestionSettings(v.Group):
     """Languages of scanned PDF pages, read by `tesseract` if it is installed: `eng+deu`; off: not read"""
     web_allow_private: v.Flag = False
     """Whether web sites in private networks and on this machine may be read"""
-    upload_max_mb: v.Positive = Field(50, description="Maximum size of one upload, all files together, in MB")
     upload_quota_mb: v.Positive = 5000
     """Maximum size of all uploaded files together, in MB; beyond it uploads get 507"""
 
@@ -93,8 +92,6 @@ class WebSettings(v.Group):
     """The service, its page, and the pages of others that use it."""
 
     port: v.Port = Field(3000, description="Port of `waypoint serve`")
-    question_characters: int = Field(4000, ge=1, le=4000, validation_alias="question_max_characters")
-    """Maximum length of a question on the page, in the terminal and for /copilot; 1,000 for /api/query and /chat"""
     cors_origins: str = ""
     """Origins of web pages that may call the API, separated by commas; * allows all"""
     frame_ancestors: v.Origins = ""

@@ -22,8 +22,8 @@ class Visit:
     """What one visitor's page depends on.
 
     `name` stands in the header and the title; `greeting` above the first question, in place of the page's own.
-    `question` fills the box, which takes `most_characters`; `examples` are offered below it; `teams` are whom to ask
-    else. An embedded page has fewer parts.
+    `question` fills the box; `examples` are offered below it; `teams` are whom to ask else. An embedded page has fewer
+    parts.
     """
 
     name: str
@@ -32,7 +32,6 @@ class Visit:
     theme: str = "system"
     embedded: bool = False
     question: str = ""
-    most_characters: int = QUESTION_MAX_CHARACTERS
     examples: Sequence[str] = ()
     teams: Mapping[str, Any] = field(default_factory=dict)
 
@@ -41,7 +40,8 @@ def render(visit: Visit) -> str:
     table = words.languages()[visit.language]
     names = {code: its_words[words.NAME] for code, its_words in words.languages().items()}
     script_words = {key: text for key, text in table.items() if key in _shown_by_scripts()}
-    return _filled("page.html.jinja", visit.language, visit=visit, words=script_words, languages=names)
+    values = {"visit": visit, "words": script_words, "languages": names, "most_characters": QUESTION_MAX_CHARACTERS}
+    return _filled("page.html.jinja", visit.language, **values)
 
 
 def document(shown: Mapping[str, Any], language: str) -> str:

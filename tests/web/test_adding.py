@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
@@ -26,7 +27,7 @@ def store(corpus, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(store, model) -> Iterator[str]:
-    with serving(store, model, upload_max_mb=1) as url:
+    with patch("app.http.routes.documents.MOST_MB", 1), serving(store, model) as url:
         yield url
 
 

@@ -6,11 +6,9 @@ from limits import parse
 
 from app.http.middleware.gate import Exchange, Gate
 from app.http.middleware.limits import InFlight, Places, RateLimit
-from app.http.policy import MEGABYTE
 from app.wiring import Service
 
-# Questions of a batch; how many questions are answered at once, and how long another waits for its turn.
-BATCH_MAX = 10
+# How many questions are answered at once, and how long another waits for its turn.
 QUESTIONS_AT_ONCE, QUEUE_S = 100, 10
 
 
@@ -29,8 +27,6 @@ def middleware(services: Service, in_flight: InFlight) -> list[Middleware]:
         in_flight=in_flight,
         origins=None if settings.open_to_others else origins,
         access=access,
-        streamed_bytes=settings.ingestion.upload_max_mb * MEGABYTE,
-        batch_max=BATCH_MAX,
         rate=RateLimit(parse(settings.rate), access.rate_storage) if settings.rate else None,
         places=Places(at_once=QUESTIONS_AT_ONCE, queue_s=QUEUE_S),
     )

@@ -20,7 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.adapters.identity import Scope as IdentityScope
 from app.http.errors import RequestRefusedError, error_response
 from app.http.middleware.limits import (
+    BATCH_MAX,
     DISCARDED_TIMES,
+    STREAMED_BYTES,
     InFlight,
     Places,
     RateLimit,
@@ -46,16 +48,14 @@ class Gate:
 
     They come before the body is read and before a route is found, which FastAPI's dependencies cannot. What the app
     raises becomes a response as well, unless the response has begun; a failure after the client has left is no error.
-    `origins` are web pages that may ask a local service, None where it is open to others; a streamed body may have
-    `streamed_bytes`; `batch_max` is how many questions a request may ask; without `rate` they are not counted.
+    `origins` are web pages that may ask a local service, None where it is open to others; without `rate` questions
+    are not counted.
     """
 
     app: ASGIApp
     in_flight: InFlight
     origins: Collection[str] | None
     access: Access
-    streamed_bytes: int
-    batch_max: int
     rate: RateLimit | None
     places: Places
 
@@ -81,8 +81,8 @@ class Gate:
         draws = policy.pages if scope["method"] == "GET" else None
         await self._admit(life, scope, policy)
         receive, questions = await self._read(scope, client.receive, policy)
-        if questions > self.batch_max:
-            raise RequestRefusedError(422, f"The batch has {questions} questions; at most {self.batch_max} are allowed")
+        if questions > BATCH_MAX:
+            raise RequestRefusedError(422, f"The batch has {questions} questions; at most {BATCH_MAX} are allowed")
         if self.rate is not None and (draws or questions):
             client.headers = await self.rate.check(caller_of(Request(scope)), questions, draws)
 
@@ -115,7 +115,7 @@ class Gate:
         """Return a channel with the body that has been read, and how many questions it asks."""
         headers, is_posted = Headers(scope=scope), scope["method"] == "POST"
         if is_posted and policy.streamed:
-            return await bounded(headers, receive, self.streamed_bytes, DISCARDED_TIMES * self.streamed_bytes), 0
+            return await bounded(headers, receive, STREAMED_BYTES, DISCARDED_TIMES * STREAMED_BYTES), 0
         if scope["method"] in SAFE_METHODS:
             return receive, 0
         async with in_time():

@@ -20,6 +20,7 @@ from starlette.types import Message, Receive
 
 from app.http.errors import RequestRefusedError
 from app.http.policy import KILOBYTE, MEGABYTE
+from app.ports import MOST_MB
 from chains.clock import Clock, SystemClock
 from chains.logs import get_logger
 
@@ -28,9 +29,11 @@ log = get_logger(__name__)
 # How long a client may take to send a body, or a piece of a streamed one.
 BODY_TIMEOUT_S = 10
 MAX_DEPTH = 32
+BATCH_MAX = 10  # Questions of a request.
 # A client that is still sending does not read a refusal: up to this size its bytes are read and dropped, and those of a
 # streamed body up to so many times its limit.
 DISCARD_BYTES, DISCARDED_TIMES = 256 * KILOBYTE, 4
+STREAMED_BYTES = MOST_MB * MEGABYTE
 _CLOSE = {"Connection": "close"}
 
 

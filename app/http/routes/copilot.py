@@ -24,7 +24,7 @@ from app.http import questions
 from app.http.errors import logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, data_event, event, events_of
 from app.http.langserve_compat import playground_file
-from app.http.middleware import BATCH_MAX
+from app.http.middleware.limits import BATCH_MAX
 from app.http.middleware.security import page_policy
 from app.http.openapi import BATCHED, CONTENTS, INVOKED, ErrorBody, ok_response
 from app.http.policy import KILOBYTE, Policy
@@ -103,13 +103,13 @@ class BatchCalled(BaseModel):
     metadata: BatchResponseMetadata
 
 
-def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHARACTERS) -> type[BaseModel]:
+def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
     """Return the input model. No field is optional, because LangServe's playground fails on such."""
     return create_model(
         "Question",
         __base__=QuestionObject,
         __doc__=None,
-        question=(str, Field(min_length=1, max_length=most, pattern=QUESTION_PATTERN)),
+        question=(str, Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, pattern=QUESTION_PATTERN)),
         history=questions.History,
         top_k=(questions.TopK, top_k),
         threshold=(questions.Threshold, threshold),

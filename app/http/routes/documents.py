@@ -25,7 +25,7 @@ from app.http.openapi import CONTENTS
 from app.http.policy import Policy
 from app.http.questions import identity_of
 from app.http.routes.page import language_of
-from app.ports import MOST_FILES
+from app.ports import MOST_FILES, MOST_MB
 from app.web import document, view
 from app.wiring import Service
 from app.wiring.library import PAGE_TIMEOUT_S, UPLOAD_CATEGORIES, Library
@@ -163,7 +163,7 @@ def list_documents(
         # The number includes internal ones, so only those who may replace them see it.
         samples=sum(map(library.is_sample, library.catalogue("internal").sources.values())) if may_add else 0,
         upload=UploadLimits(
-            max_mb=services.settings.ingestion.upload_max_mb,
+            max_mb=MOST_MB,
             max_files=MOST_FILES,
             endings=sorted(parser(services.settings).endings),
             categories=list(UPLOAD_CATEGORIES),

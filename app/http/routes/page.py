@@ -23,7 +23,7 @@ from app.wiring import Service
 from app.wiring.storage import sample_corpus
 from chains.documents.audience import Audience
 from chains.errors import ConfigurationError, IngestionError
-from chains.question import QUERY_MAX_CHARACTERS
+from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS
 from chains.regular_files import read_text
 from chains.safe_yaml import YamlError, read_values
 
@@ -137,8 +137,7 @@ def page_router(services: Service) -> APIRouter:
             greeting=owner.get("greeting", ""),
             theme=theme if theme in view.THEMES else "system",
             embedded=embedded,
-            question=next(filter(None, query.getlist("question")), "")[: settings.web.question_characters],
-            most_characters=settings.web.question_characters,
+            question=next(filter(None, query.getlist("question")), "")[:QUESTION_MAX_CHARACTERS],
             examples=offered(examples, language, lambda ids: () if is_remote else library.present(ids, seen)),
             teams=teams if are_ours else {},
         )

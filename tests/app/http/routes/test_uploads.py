@@ -25,13 +25,13 @@ QUESTION = {"query": "What is the fee for a tarpaulin in the depot?", "threshold
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory) -> Service:
-    """Services over a public and an internal document, with low limits of an upload."""
+    """Services over a public and an internal document."""
     folder = tmp_path_factory.mktemp("uploads")
     documents = {
         "rates.md": "# Rates\n\nThe rate of a crane is 7 dollars.",
         "internal/margin.md": "# Margin\n\nThe margin is 3 %.",
     }
-    services = services_over(folder, upload_max_mb=1, cache_enabled=True)
+    services = services_over(folder, cache_enabled=True)
     services.index.ingest([write_documents(folder / "docs", documents)])
     return services
 
@@ -162,16 +162,16 @@ def test_the_sample_corpus_stays_beside_an_upload_and_the_page_offers_what_is_ab
 
 def test_an_upload_over_a_real_connection_streams_to_the_disk(tmp_path):
     with (
-        served(create_app(services_over(tmp_path, upload_max_mb=1))) as url,
+        served(create_app(services_over(tmp_path))) as url,
         httpx.Client(base_url=url, headers=STAFF) as client,
     ):
         accepted = client.post("/api/documents", files=[("files", ("wire.md", b"# Wire\n\nwords" + b" " * 600_000))])
         assert accepted.status_code == 202, accepted.text
         with client.stream("GET", accepted.json()["events"]) as events:
             assert "event: end" in list(events.iter_lines())
-        too_large = client.post("/api/documents", files=[("files", ("large.md", b"x" * 3 * 2**20))])
+        too_large = client.post("/api/documents", files=[("files", ("large.md", b"x" * 51 * 2**20))])
         assert too_large.status_code == 413
-        assert "1 MB" in too_large.json()["message"]
+        assert "50 MB" in too_large.json()["message"]
 
 
 def test_of_uploads_with_one_name_at_once_one_is_added_and_the_others_are_told(client, services):
@@ -309,7 +309,7 @@ def test_only_a_caller_with_the_scope_adds_removes_and_follows(client):
     assert client.delete("/api/documents/scope", headers=PUBLIC).status_code == 403
     assert send(client, {"a.md": "# A\n\nWords."}, {}).status_code == 401
     assert client.get("/api/documents", headers=PUBLIC).json()["upload"] is None
-    assert client.get("/api/documents", headers=ADDER).json()["upload"]["max_mb"] == 1
+    assert client.get("/api/documents", headers=ADDER).json()["upload"]["max_mb"] == 50
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_only_a_caller_with_the_scope_adds_removes_and_follows(client):
         ({"README.md": "# A"}, 400),
         ({".md": "# A"}, 400),
         ({"a.md": "x", "A.md": "y"}, 400),
-        ({"large.md": "x" * 2**20}, 413),
+        ({"large.md": "x" * 50 * 2**20}, 413),
         ({f"{number}.md": "x" for number in range(21)}, 400),
         ({}, 400),
     ],
