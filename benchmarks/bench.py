@@ -172,7 +172,7 @@ def cache_rows() -> Iterator[Row]:
     """Yield what a repeated question takes from memory, and from the ledger."""
     for backend in ("memory", "ledger"):
         with tempfile.TemporaryDirectory() as folder:
-            store: dict[str, Any] = {"memory_store_path": Path(folder) / "store.json", "vector_store_type": "memory"}
+            store: dict[str, Any] = {"chroma_path": Path(folder), "vector_store_type": "memory"}
             cache: dict[str, Any] = {"cache_enabled": True, "cache_backend": backend, "llm_provider": "offline"}
             services = open_service(load_settings(_env_file=None, **store, **cache))
             services.index.ingest([sample_corpus()])

@@ -59,7 +59,7 @@ def main() -> None:
 
 def opened(folder: Path, kind: str, url: str | None = None, size: int = 0) -> Service:
     """Return services over a store of this kind, in a collection named by its size."""
-    places = {"chroma_path": folder / "chroma", "memory_store_path": folder / "memory.json", "database_url": url}
+    places = {"chroma_path": folder / kind, "database_url": url}
     made = {"vector_store_type": kind, "llm_provider": "offline", "collection_name": f"scale_{size}"}
     return open_service(load_settings(_env_file=None, **made, **places))
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from chains.documents.naming import UNTITLED, place_name
-from chains.history import HistoryWindow
 from chains.ports import FourCharacters, TokenCounter
 from chains.state import CitationStyle, Context, Passage, Retrieved
 from chains.text.letters import escape_brackets, escape_line_starts, escape_tag, one_line
@@ -24,38 +23,27 @@ class FormatContext:
     Args:
         max_tokens: the context's limit.
         style: how each passage is headed.
-        window: the model's context window in tokens; None where it sets no limit of its own.
-        reserved: tokens of that window for the prompt's own text and the reply.
         tokens: counts tokens.
         passage_characters: longer passages are cut to this many characters; None cuts none.
-        history: what of the conversation the prompt holds.
     """
 
     max_tokens: int = 2000
     style: CitationStyle = "title"
-    window: int | None = None
-    reserved: int = 0
     tokens: TokenCounter = field(default_factory=FourCharacters)
     passage_characters: int | None = None
-    history: HistoryWindow = field(default_factory=HistoryWindow)
 
     def __call__(self, state: Retrieved) -> Context:
         """Return the context of the retrieved documents, and of as much of their sections as fits beside them."""
-        most = self.max_tokens
-        if self.window is not None:
-            parts = [part["question"] for part in state.get("parts", [])]
-            asked = [state["question"], *parts, *(turn.text for turn in self.history.turns(state.get("history")))]
-            most = min(most, self.window - self.reserved - sum(self.tokens.count(text) for text in asked))
         write = partial(
             format_context,
-            max_tokens=most,
+            max_tokens=self.max_tokens,
             style=self.style,
             tokens=self.tokens,
             passage_characters=self.passage_characters,
         )
         context = write(state["documents"])
         if siblings := state.get("siblings"):
-            left = most - self.tokens.count(context["text"])
+            left = self.max_tokens - self.tokens.count(context["text"])
             context = write(self._with_sections(context["passages"], siblings, left))
         return context
 

@@ -40,8 +40,7 @@ POINTS: dict[str, tuple[Any, str, bool]] = {
 
 
 def make_services(folder: Path, **settings: Any) -> Service:
-    places = {"chroma_path": folder / "store", "memory_store_path": folder / "store" / "vectors.json"}
-    chosen = load_settings(_env_file=None, **(places | settings))
+    chosen = load_settings(_env_file=None, **({"chroma_path": folder / "store"} | settings))
     return open_service(chosen, parts=Parts(embeddings=WordEmbeddings()))
 
 

@@ -11,7 +11,7 @@ from tests.fakes import WordEmbeddings
 
 def services_over(folder: Path, **settings: Any) -> Service:
     chosen: dict[str, Any] = {"min_chunks": 0, "web_allow_private": True}
-    chosen |= {"vector_store_type": "memory", "memory_store_path": folder / "store.json"} | settings
+    chosen |= {"vector_store_type": "memory", "chroma_path": folder / "store"} | settings
     return open_service(settings_over(folder, "http://127.0.0.1:1", **chosen), parts=Parts(embeddings=WordEmbeddings()))
 
 

@@ -21,7 +21,6 @@ def exposed(tmp_path_factory) -> dict[str, str]:
     settings = load_settings(
         _env_file=None,
         vector_store_type="memory",
-        memory_store_path=folder / "index.json",
         chroma_path=folder / "index",
         rabbitmq_url="amqp://nobody:here@127.0.0.1:1/",
         llm_provider="groq",

@@ -18,7 +18,7 @@ from chains.errors import ConfigurationError, WaypointError
 from chains.logs import masked
 
 TRIALS_OF_WINGS = ("events.plugin:trials", "office.office:trials", "safety.moderator:trials")
-STORE_SETTINGS = {"memory": "MEMORY_STORE_PATH", "chroma": "CHROMA_PATH or CHROMA_HOST", "postgres": "DATABASE_URL"}
+STORE_SETTINGS = {"memory": "CHROMA_PATH", "chroma": "CHROMA_PATH or CHROMA_HOST", "postgres": "DATABASE_URL"}
 
 State = Literal["ok", "failed", "off"]
 

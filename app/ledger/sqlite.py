@@ -58,7 +58,7 @@ class SqliteDatabase(Database):
     def explained(self, error: BaseException) -> VectorStoreError:
         return VectorStoreError(
             f"the ledger {str(self.file)!r} cannot be used ({error}); "
-            "check CHROMA_PATH (or MEMORY_STORE_PATH), that it can be written, and that the disk is not full"
+            "check CHROMA_PATH, that it can be written, and that the disk is not full"
         )
 
     @contextmanager

@@ -35,8 +35,6 @@ class LLMSettings(v.Group):
     max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request")
     options: v.JsonObject | None = None
     """More options of LangChain's class of the provider, as JSON: {"reasoning_effort": "low"}"""
-    context_tokens: str = Field("131072", pattern=r"^[1-9]\d*(,[^,=]+=[1-9]\d*)*$", coerce_numbers_to_str=True)
-    """Context window of the model in tokens; other models by name, like 131072,gemma2-9b-it=8192"""
     rpm: v.Positive | None = Field(None, description="Requests per minute that the provider allows; empty: no limit")
     tpm: v.Positive | None = Field(None, description="Tokens per minute that the provider allows; empty: no limit")
     fallback: v.Flag = True
@@ -57,11 +55,6 @@ class LLMSettings(v.Group):
         """Return the models that a client of POST /chat may choose from, LLM_MODEL first."""
         listed = [name.strip() for name in self.allowed_models.split(",")]
         return tuple(dict.fromkeys([self.model, *filter(None, listed)]))
-
-    def window(self, model: str) -> int:
-        """Return the context window of a model in tokens, from LLM_CONTEXT_TOKENS."""
-        default, *named = self.context_tokens.split(",")
-        return int(dict(one.split("=") for one in named).get(model, default))
 
     @property
     def rewriting_timeout_s(self) -> float:
@@ -89,12 +82,6 @@ class LLMSettings(v.Group):
             yield "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
         if self.provider == "openrouter" and not (self.openrouter_api_key or self.api_key):
             yield "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
-        windows = self.context_tokens.split(",")
-        if self.max_tokens >= min(int(window.rpartition("=")[2]) for window in windows):
-            yield f"LLM_MAX_TOKENS ({self.max_tokens}) must be smaller than LLM_CONTEXT_TOKENS"
-        if unknown := {window.rpartition("=")[0] for window in windows[1:]} - {*self.models, self.fallback_model}:
-            allowed = "LLM_MODEL, LLM_ALLOWED_MODELS and LLM_FALLBACK_MODEL"
-            yield f"LLM_CONTEXT_TOKENS names the model {min(unknown)!r}, which is not among {allowed}"
 
 
 class EmbeddingSettings(v.Group):
@@ -128,9 +115,8 @@ class StoreSettings(v.Group):
     """Where the index is."""
 
     kind: Annotated[str, v.part("vectors")] = Field("chroma", validation_alias="vector_store_type")
-    """chroma, in a folder or on a server; memory, saved in one JSON file; postgres, for several hosts"""
-    memory_path: Path = Field(Path("storage/memory-vector-store.json"), validation_alias="memory_store_path")
-    """File of the memory store"""
+    """What searches the vectors: chroma, in a folder or on a server; memory, this process, for some thousand passages;
+    postgres, for several hosts"""
     collection: str = Field(
         "waypoint_kb", pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$", validation_alias="collection_name"
     )
@@ -142,7 +128,7 @@ class ChromaSettings(v.Group):
 
     model_config = SettingsConfigDict(env_prefix="chroma_")
 
-    path: Path = Field(Path("storage/chroma"), description="Folder of the vectors, the records and the word index")
+    path: Path = Field(Path("storage/chroma"), description="Folder of the index, and of all else that lasts")
     host: str | None = Field(None, pattern=r"^[^\s/:]+$", description="Host of a Chroma server; empty: use the folder")
     port: v.Port = Field(8000, description="Port of the Chroma server")
     ssl: v.Flag = Field(False, description="Whether the Chroma server uses TLS")

@@ -22,8 +22,7 @@ from chains.errors import ConfigurationError
 
 # The variables that say where the index is.
 PLACES = {
-    *("vector_store_type", "chroma_path", "chroma_host", "memory_store_path", "database_url", "collection_name"),
-    "retrieval_url",
+    *("vector_store_type", "chroma_path", "chroma_host", "database_url", "collection_name", "retrieval_url"),
 }
 # What a question takes at most beside the language model.
 BESIDE_MODEL_S = 30

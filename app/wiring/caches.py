@@ -31,7 +31,7 @@ from chains.state import Answer, Question
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
 
-PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path"}
+PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl"}
 FACT = "certificate"  # of the ledger.
 COMMAND = "`waypoint eval QUESTIONS --certify`"
 REMEDY = f"make it again by {COMMAND}, or remove it by `waypoint eval QUESTIONS --no-certify`"

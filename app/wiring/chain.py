@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
-FENCE_TOKENS = 160  # That document fences and the guard of a suspicious question add to a prompt.
 
 log = get_logger(__name__)
 
@@ -307,10 +306,7 @@ class Answerer:
         text = partial(prompts.load, folder=settings.prompt.folder)
         translations = prompts.translations(settings.prompt.folder)
         prompt = "system" if style == "title" else "system_numbered"
-        system, reminder = text(prompt), text("reminder")
-        # The second provider gets the same prompt.
-        window = min(settings.llm.window(name) for name in (model_id, settings.llm.fallback_model) if name)
-        history = HistoryWindow(HISTORY_TOKENS, tokens)
+        system = text(prompt)
         model = self.model(model_id)
         held = partial(self.certification.held, same_chain=certified) if self.certification else None
         with prompt_named(prompt, settings.prompt.folder):
@@ -319,7 +315,7 @@ class Answerer:
                 model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
                 sections=sections_of(settings, index.current),
                 system=system,
-                reminder=reminder,
+                reminder=text("reminder"),
                 parts=text("parts"),
                 no_results=text("no_results"),
                 unread=None if settings.provider != "offline" or markers_suffice else text("unread"),
@@ -327,11 +323,8 @@ class Answerer:
                 context=FormatContext(
                     max_tokens=settings.prompt.context_tokens,
                     style=style,
-                    window=window,
-                    reserved=tokens.count(system) + tokens.count(reminder) + settings.llm.max_tokens + FENCE_TOKENS,
                     tokens=tokens,
                     passage_characters=passage_characters,
-                    history=history,
                 ),
                 citations=CiteSources(
                     style=style,
@@ -347,7 +340,7 @@ class Answerer:
                 ),
                 confidence=confidence_strategy(settings, held),
                 reformulation=self.reformulation,
-                history=history,
+                history=HistoryWindow(HISTORY_TOKENS, tokens),
                 scope=self.scope,
                 safety=safety_of(settings, system, self.moderation.step if self.moderation else None),
                 passages_first=True,

@@ -140,8 +140,7 @@ def uploads_folder(settings: Settings) -> Path:
 
 def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
     """Return the configured folder, or one beside the index; every index has its own below it."""
-    beside = settings.store.memory_path if settings.store.kind == "memory" else settings.chroma.path
-    return (chosen or beside.parent / name).expanduser().resolve() / settings.store.collection
+    return (chosen or settings.chroma.path.parent / name).expanduser().resolve() / settings.store.collection
 
 
 def read_catalogue(index: Passages, hosts: Collection[str] = ()) -> Catalogue:

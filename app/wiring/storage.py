@@ -43,12 +43,8 @@ def ledger_of(settings: Settings) -> Database:
 
 
 def ledger_file(settings: Settings) -> Path:
-    """Return the file of the ledger, where no DATABASE_URL names a database: beside the index of vectors."""
-    store = settings.store
-    name = f"{store.collection}.ledger.sqlite3"
-    if store.kind == "memory":
-        return store.memory_path.expanduser().absolute().with_name(f"{store.memory_path.stem}.{name}")
-    return settings.chroma.path.expanduser().absolute() / name
+    """Return the file of the ledger, where no DATABASE_URL names a database."""
+    return settings.chroma.path.expanduser().absolute() / f"{settings.store.collection}.ledger.sqlite3"
 
 
 @lru_cache(maxsize=MOST_OPEN)

@@ -18,10 +18,10 @@ log = get_logger(__name__)
 def bring_over(settings: Settings) -> list[str]:
     """Bring what earlier programs kept in files beside the index into the ledger; return a line for each file.
 
-    Events and jobs of their last places are found; EVENTS_PATH may still name another file.
+    Events and jobs of their last places are found.
     """
     database = ledger_of(settings)
-    events = Path(os.environ.get("EVENTS_PATH") or "storage/events.sqlite3")  # noqa: TID251 - a name of before.
+    events = _place("EVENTS_PATH", "storage/events.sqlite3")
     uploads = uploads_folder(settings)
     jobs = uploads.with_name(f"{uploads.name}.jobs")
     records = folder_beside(settings, None, "sources") / "records"
@@ -55,12 +55,17 @@ def bring_index_over(settings: Settings, index: PassageIndex) -> str | None:
     return f"{index.count()} passages of {old.place}, which can be deleted now"
 
 
+def _place(variable: str, default: str) -> Path:
+    """Return the file that a setting of before may still name."""
+    return Path(os.environ.get(variable) or default).expanduser()  # noqa: TID251 - a name of before.
+
+
 def _earlier(settings: Settings, index: PassageIndex) -> earlier.Earlier | None:
     folder = settings.chroma.path.expanduser() / settings.store.collection
     if index.database.dialect == "postgresql":
         return earlier.in_postgres(index.database, settings.store.collection)
     if settings.store.kind == "memory":
-        return earlier.in_memory_file(settings.store.memory_path.expanduser())
+        return earlier.in_memory_file(_place("MEMORY_STORE_PATH", "storage/memory-vector-store.json"))
     if settings.chroma.host is None:
         if not (version := folder / "version").is_file():
             return None

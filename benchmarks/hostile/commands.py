@@ -63,7 +63,7 @@ def cases(folder: Path) -> list[Case]:
         Case(("ask", ask), {"CHROMA_PATH": "/proc/nothing"}),
         Case(("ask", ask), {"PYTHONIOENCODING": "ascii"}),
         Case(("ask", ask), {"LLM_PROVIDER": "groq", "LLM_API_KEY": "k", "LLM_BASE_URL": "http://127.0.0.1:9"}),
-        Case(("ask", ask), {"VECTOR_STORE_TYPE": "memory", "MEMORY_STORE_PATH": str(bad / "garbage")}),
+        Case(("ask", ask), {"VECTOR_STORE_TYPE": "memory", "CHROMA_PATH": str(bad / "garbage")}),
         Case(("ask", ask), {"PROMPTS_PATH": str(bad)}),
         Case(("ask", ask), {"SCOPE_FILE": str(bad / "garbage")}),
         Case(("ask", ask), {"CHROMA_HOST": "127.0.0.1", "CHROMA_PORT": "9"}),
@@ -153,7 +153,7 @@ cat /dev/zero > fill 2>/dev/null || true
 shift 2
 exec "$@"
 """
-STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "MEMORY_STORE_PATH": "store/shelf.json"})
+STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "CHROMA_PATH": "store"})
 ASIDE = {"room for temporary files": "", "no room at all": "tmp"}
 
 

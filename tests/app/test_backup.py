@@ -42,20 +42,13 @@ def written(program: str) -> str:
     return str(command)
 
 
-def test_a_copied_folder_of_chroma_answers_at_another_place(corpus, tmp_path):
-    services(chroma_path=tmp_path / "index").index.ingest([corpus])
+@pytest.mark.parametrize("kind", ["chroma", "memory"])
+def test_a_copied_folder_answers_at_another_place(corpus, tmp_path, kind):
+    services(chroma_path=tmp_path / "index", vector_store_type=kind).index.ingest([corpus])
     shutil.copytree(tmp_path / "index", tmp_path / "elsewhere" / "copy")
     shutil.rmtree(tmp_path / "index")
 
-    assert answers(chroma_path=tmp_path / "elsewhere" / "copy")
-
-
-def test_a_copied_file_of_the_memory_store_answers(corpus, tmp_path):
-    kept = {"vector_store_type": "memory", "chroma_path": tmp_path / "words"}
-    services(memory_store_path=tmp_path / "index.json", **kept).index.ingest([corpus])
-    (tmp_path / "index.waypoint_kb.ledger.sqlite3").rename(tmp_path / "copy.waypoint_kb.ledger.sqlite3")
-
-    assert answers(memory_store_path=tmp_path / "copy.json", **kept)
+    assert answers(chroma_path=tmp_path / "elsewhere" / "copy", vector_store_type=kind)
 
 
 @pytest.mark.service

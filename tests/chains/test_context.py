@@ -14,10 +14,6 @@ def passage(content: str, **metadata: object) -> Passage:
     return Passage(content=content, metadata=dict(metadata), score=0.5)
 
 
-def retrieved(question: str, history: tuple[str, ...] = ()) -> Retrieved:
-    return Retrieved(question=question, history=list(history), documents=[passage("word " * 400, title="T")])
-
-
 def test_each_passage_stands_under_its_header_in_rank_order():
     passages = [passage("One.", title="A", section="B"), passage("Two.", title="C")]
     context = format_context(passages)
@@ -84,15 +80,9 @@ def test_only_a_header_begins_with_a_bracket_and_no_document_writes_the_tag(cont
 
 
 def test_without_a_tokenizer_a_token_is_four_characters():
-    context = FormatContext(max_tokens=100)(retrieved("Q"))
+    context = FormatContext(max_tokens=100)({"question": "Q", "documents": [passage("word " * 400, title="T")]})
 
     assert 380 < len(context["text"]) <= 400
-
-
-def test_what_question_history_and_reply_take_of_the_model_is_not_the_context_s():
-    context = FormatContext(max_tokens=1000, window=200, reserved=100)(retrieved("x" * 80, history=("y" * 80,)))
-
-    assert 220 < len(context["text"]) <= 240
 
 
 def test_a_tokenizer_that_is_at_hand_counts():

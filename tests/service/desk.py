@@ -108,7 +108,7 @@ def _settings(folder: Path, url: str) -> dict[str, Any]:
     return {
         "_env_file": None,
         "vector_store_type": "memory",
-        "memory_store_path": folder / "store.json",
+        "chroma_path": folder / "store",
         "min_chunks": 0,
         "scope_file": "off",
         "llm_api_key": "gsk_test",

@@ -46,7 +46,7 @@ def attacked(request, tmp_path_factory) -> Iterator[tuple[Attacked, Attacked]]:
 def serving(options: dict[str, Any], groq: FakeGroq, folder: Path, internal: bool) -> Iterator[httpx.Client]:
     """Serve the corpus, with or without its internal documents, in a collection of its own."""
     options = options | {"collection_name": f"kb_{uuid4().hex[:8]}"}
-    settings = settings_over(folder, groq.url, memory_store_path=folder / "store.json", **options)
+    settings = settings_over(folder, groq.url, **options)
     services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
     services.index.ingest([write_corpus(folder, internal=internal)])
     with served(create_app(services)) as url, httpx.Client(base_url=url) as client:

@@ -14,7 +14,7 @@ from tests.processes import run_waypoint
 QUESTION = "What is the GST rate on imports into Singapore?"
 # The superuser writes what nobody may write, until it gives that right up.
 PLAIN_USER = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "MEMORY_STORE_PATH": "store/shelf.json"})
+STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "CHROMA_PATH": "store"})
 
 pytestmark = [
     pytest.mark.slow,

@@ -45,7 +45,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def store(folder: Path) -> dict[str, str]:
-    return {"vector_store_type": "memory", "memory_store_path": str(folder / "store.json")}
+    return {"vector_store_type": "memory", "chroma_path": str(folder / "store")}
 
 
 def settings(folder: Path, groq: FakeGroq) -> dict[str, str]:

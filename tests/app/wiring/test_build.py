@@ -148,7 +148,7 @@ def test_a_warm_up_that_fails_stops_nothing(tmp_path):
             msg = "no service"
             raise EmbeddingError(msg)
 
-    settings = load_settings(llm_provider="offline", memory_store_path=tmp_path / "s.json", vector_store_type="memory")
+    settings = load_settings(llm_provider="offline", chroma_path=tmp_path / "s", vector_store_type="memory")
     cold = open_service(settings, parts=Parts(embeddings=Broken()))
     with structlog.testing.capture_logs() as logs:
         cold.warm_up()

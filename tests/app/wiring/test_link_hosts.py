@@ -26,7 +26,7 @@ def corpus(tmp_path):
 
 
 def services(folder, **settings) -> Service:
-    memory = {"vector_store_type": "memory", "memory_store_path": folder / "store.json", "llm_provider": "offline"}
+    memory = {"vector_store_type": "memory", "chroma_path": folder / "store", "llm_provider": "offline"}
     return open_service(load_settings(**memory, relevance_threshold=0, scope_file="off", **settings))
 
 

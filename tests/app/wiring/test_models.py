@@ -14,7 +14,6 @@ from tests.corpora import write_documents
 from tests.fakes import Reply, WordEmbeddings
 
 EMBEDDINGS = {"embedding_provider": "openai-compatible"}
-QUESTION: Any = {"question": "Which rate does GST have?"}
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def test_the_embeddings_key_is_that_of_the_language_model_where_there_is_no_othe
 
 
 async def test_readiness_asks_the_service_that_embeds(httpserver: HTTPServer, tmp_path):
-    memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "store.json"}
+    memory = {"vector_store_type": "memory", "chroma_path": tmp_path / "store"}
     services = open_service(load_settings(**EMBEDDINGS, **memory, embedding_base_url=httpserver.url_for("/v1")))
     check = next(check for check in services.checks() if check.name == "embeddings")
     httpserver.expect_ordered_request("/v1/embeddings").respond_with_data("down", status=500)
@@ -66,27 +65,6 @@ def test_compression_cuts_the_passages_with_the_deployment_s_prompt(groq, corpus
     assert type(retriever.over(retriever.index()).retriever).__name__.lower().startswith("hybrid")
     assert [document.page_content for document in found] == ["nine percent"]
     assert groq.requests[0]["messages"][0]["content"].startswith("Our own words: ")
-
-
-def test_each_model_has_a_window_of_its_own():
-    models = {"llm_model": "large", "llm_allowed_models": "small,other", "llm_context_tokens": "100000,small=8192"}
-    settings = load_settings(**models)
-
-    assert [settings.llm.window(name) for name in ("large", "small", "other")] == [100_000, 8192, 100_000]
-
-
-def test_a_model_with_a_small_window_is_shown_less(groq, tmp_path):
-    text = "# GST Guide\n\n## Rate\n\n" + "The rate of GST is nine percent of it. " * 60
-    corpus = write_documents(tmp_path / "corpus", {"gst.md": text})
-    models = {"llm_model": "large", "llm_allowed_models": "small", "llm_context_tokens": "131072,small=1500"}
-    settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_file="off", **models)
-    services = open_service(settings, parts=Parts(embeddings=WordEmbeddings()))
-    services.index.ingest([corpus])
-    for name in ("large", "small"):
-        services.numbered_chain(name).invoke(QUESTION)
-
-    large, small = (len(str(request["messages"])) for request in groq.requests)
-    assert small < large
 
 
 KEY = {"llm_api_key": "gsk_test"}
@@ -152,12 +130,7 @@ def test_groqs_own_options_are_sent_where_they_are_set(groq):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"llm_context_tokens": "8192,unknown=4096"}, "names the model 'unknown'"),
-        ({"llm_context_tokens": "131072,small=400", "llm_allowed_models": "small"}, "must be smaller"),
-        ({"llm_context_tokens": "many"}, "LLM_CONTEXT_TOKENS='many'"),
-        ({"llm_context_tokens": 0}, "LLM_CONTEXT_TOKENS=0"),
         ({"llm_provider": "openai-compatible"}, "needs LLM_BASE_URL"),
-        ({"llm_max_tokens": 900, "llm_context_tokens": 900}, "must be smaller than LLM_CONTEXT_TOKENS"),
         ({"llm_rpm": 0}, "LLM_RPM=0"),
     ],
 )

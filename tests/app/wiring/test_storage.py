@@ -84,14 +84,15 @@ def test_a_reset_rebuilds_the_store_and_the_words(corpus, store):
     assert found(services, PUBLIC) == {"01_regulatory_gst"}
 
 
-def test_a_memory_store_lives_beside_its_file_and_lasts(corpus, tmp_path):
-    path = tmp_path / "kept" / "vectors.json"
-    make(vector_store_type="memory", memory_store_path=path).index.ingest([corpus])
+@pytest.mark.parametrize("kinds", [("memory", "memory"), ("memory", "chroma"), ("chroma", "memory")])
+def test_what_was_ingested_lasts_also_where_something_else_searches_it(corpus, tmp_path, kinds):
+    first, then = ({"vector_store_type": kind, "chroma_path": tmp_path / "kept"} for kind in kinds)
+    make(**first).index.ingest([corpus])
 
-    again = make(vector_store_type="memory", memory_store_path=path)
+    again = make(**then, relevance_threshold=0)
     assert again.index.ingest([corpus]).unchanged == 3
     assert again.index.embeddings.embedded == 0
-    assert (path.parent / "vectors.waypoint_kb.ledger.sqlite3").is_file()
+    assert found(again, PUBLIC) == {"01_regulatory_gst"}
     assert not (tmp_path / "storage").exists()
 
 
@@ -101,11 +102,6 @@ def test_a_store_that_was_deleted_is_filled_again_whatever_the_records_say(corpu
     ledger_of(services.settings).close()
     ledger_file(services.settings).unlink()
 
-    assert make(vector_store_type="memory").index.ingest([corpus]).added == 3
-
-
-def test_two_kinds_of_store_keep_records_of_their_own(corpus):
-    make().index.ingest([corpus])
     assert make(vector_store_type="memory").index.ingest([corpus]).added == 3
 
 

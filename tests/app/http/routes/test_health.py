@@ -38,7 +38,7 @@ def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness
 
 @pytest.fixture
 def memory(tmp_path) -> dict[str, Any]:
-    return {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
+    return {"vector_store_type": "memory", "chroma_path": tmp_path / "s"}
 
 
 async def works() -> None:

@@ -142,7 +142,7 @@ MARKDOWN = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=200)
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory) -> Service:
-    chosen: Any = {"vector_store_type": "memory", "memory_store_path": tmp_path_factory.mktemp("any") / "index.json"}
+    chosen: Any = {"vector_store_type": "memory", "chroma_path": tmp_path_factory.mktemp("any")}
     return open_service(
         load_settings(_env_file=None, llm_provider="offline", min_chunks=0, relevance_threshold=0, **chosen)
     )

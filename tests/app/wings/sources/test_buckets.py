@@ -85,7 +85,7 @@ def test_a_bucket_is_fetched_once_and_then_only_what_changed(services, bucket):
     assert ids(services) == {"01_regulatory_gst", "fees"}
     assert services.index.library.catalogue().entries["01_regulatory_gst"].category == "regulatory"
     assert [problem.path for problem in first.skipped] == [f"{bucket.address}/desk/logo.png"]
-    copy = next(services.settings.store.memory_path.parent.rglob("fees.csv"))
+    copy = next(services.settings.chroma.path.parent.rglob("fees.csv"))
     written = copy.stat().st_mtime_ns
 
     bucket.put("desk/01_regulatory/gst.md", b"# GST\n\nIt is ten percent.")
@@ -103,7 +103,7 @@ def test_a_bucket_is_fetched_once_and_then_only_what_changed(services, bucket):
 def test_what_did_not_change_in_a_bucket_is_not_fetched_again(services, bucket):
     bucket.put("gst.md", b"# GST\n\nNine percent.")
     services.index.ingest([bucket.address])
-    copy = next(services.settings.store.memory_path.parent.rglob("gst.md"))
+    copy = next(services.settings.chroma.path.parent.rglob("gst.md"))
     copy.write_text("# GST\n\nWords of this machine.")
     services.index.ingest([bucket.address])
     assert copy.read_text() == "# GST\n\nWords of this machine."
