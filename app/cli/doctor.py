@@ -136,8 +136,8 @@ def _models(settings: Settings) -> Iterator[Trial]:
     server = f"start {settings.provider}, or check" if settings.provider in LOCAL_SERVERS else "check LLM_API_KEY,"
     remedy = f"{server} LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
     yield Trial("language model", lambda: ask(first_model(settings)), remedy)
-    if settings.llm.fallback and settings.llm.fallback_base_url:
-        remedy = "check LLM_FALLBACK_BASE_URL, LLM_FALLBACK_MODEL and LLM_FALLBACK_API_KEY"
+    if isinstance(settings.llm.fallback, str):
+        remedy = "check LLM_FALLBACK and LLM_FALLBACK_API_KEY"
         yield Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
 
 

@@ -37,11 +37,9 @@ class LLMSettings(v.Group):
     """More options of LangChain's class of the provider, as JSON: {"reasoning_effort": "low"}"""
     rpm: v.Positive | None = Field(None, description="Requests per minute that the provider allows; empty: no limit")
     tpm: v.Positive | None = Field(None, description="Tokens per minute that the provider allows; empty: no limit")
-    fallback: v.Flag = True
-    """Whether another model, or the offline answerer, answers when the provider fails"""
-    fallback_base_url: v.WebAddress | None = None
-    """Base URL of a second, OpenAI-compatible provider, up to /v1"""
-    fallback_model: str | None = Field(None, description="Model of the second provider; empty: LLM_MODEL")
+    fallback: v.Fallback = True
+    """What answers when the provider fails. true: the offline answerer; false: nothing; or first the second,
+    OpenAI-compatible provider whose base URL, up to /v1, stands here, with its model after a blank (else LLM_MODEL)"""
     fallback_api_key: SecretStr | None = Field(None, description="API key of the second provider")
 
     @property
@@ -156,10 +154,8 @@ class RetrievalSettings(v.Group):
     """For mmr: 1 favours relevance, 0 diversity"""
     reranker: v.Reranker | None = None
     """What puts the passages in order again: cross-encoder, a model on this machine (needs the extra `reranking`); llm,
-    the language model, in one more call; or the base URL of a service, up to /v1. Empty: none"""
-    reranker_model: str | None = None
-    """Model of the reranker. cross-encoder: a name at the hub or a folder, empty is
-    cross-encoder/ettin-reranker-17m-v1; a service: its name there"""
+    the language model, in one more call; or the base URL of a service, up to /v1. A model may follow after a blank: of
+    cross-encoder a name at the hub or a folder, else cross-encoder/ettin-reranker-17m-v1. Empty: none"""
     reranker_api_key: SecretStr | None = None
     """API key of the reranking service, sent as a bearer token"""
     reformulation: v.Reformulation = Field("auto", validation_alias="enable_query_reformulation")

@@ -78,13 +78,20 @@ def _is_redis(url: SecretStr) -> bool:
     return value.startswith("unix://") or is_numbered
 
 
-def _reranker(value: str) -> str:
-    name = value.strip().lower()
-    if name in {"cross-encoder", "llm"}:
-        return name
-    if not _is_address(value):
-        raise ValueError("is not one of cross-encoder, llm, or the address of a service like http://127.0.0.1:8080/v1")
-    return value
+def _service(value: str, words: str, *, local: str = "") -> str:
+    """Return the address of a service, or one of the words; after a service or `local` a model may follow."""
+    name, _, model = value.strip().partition(" ")
+    if value.strip().lower() in words.split(", ") or name.lower() == local:
+        name = name.lower()
+    elif not _is_address(name):
+        like = "http://127.0.0.1:8080/v1, with a model after a blank"
+        raise ValueError(f"is not one of {words}, or the address of a service like {like}")
+    return f"{name} {model.strip()}".strip()
+
+
+def _fallback(value: object) -> object:
+    word = str(value).strip().lower()
+    return _BOOLEANS[word] if word in _BOOLEANS else _service(str(value), "true, false")
 
 
 def _list_of(form: re.Pattern[str], what: str) -> AfterValidator:
@@ -121,7 +128,8 @@ def part(kind: str) -> AfterValidator:
     return AfterValidator(known)
 
 
-Reranker = Annotated[str, AfterValidator(_reranker)]
+Reranker = Annotated[str, AfterValidator(partial(_service, words="cross-encoder, llm", local="cross-encoder"))]
+Fallback = Annotated[bool | str, BeforeValidator(_fallback)]
 JsonObject = Annotated[dict[str, Any], NoDecode, BeforeValidator(_json_object)]
 Flag = Annotated[bool, BeforeValidator(_boolean)]
 Reformulation = Annotated[Literal["auto", "always", "off"], BeforeValidator(_reformulation)]

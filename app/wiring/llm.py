@@ -75,10 +75,10 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
-    """Return the providers of LLM_PROVIDER and LLM_FALLBACK_BASE_URL."""
+    """Return the providers of LLM_PROVIDER and LLM_FALLBACK."""
     limits = {"requests": settings.llm.rpm, "tokens": settings.llm.tpm}
     models = [("language model", first_model(settings), limits)]
-    if settings.llm.fallback and settings.llm.fallback_base_url:
+    if isinstance(settings.llm.fallback, str):
         models.append(("second language model", second_model(settings), {}))
     return tuple(
         Provider(
@@ -168,13 +168,9 @@ def lists_models(url: str) -> bool:
 
 
 def second_model(settings: Settings) -> BaseChatModel:
-    second = {
-        "llm_provider": "openai-compatible",
-        "llm_base_url": settings.llm.fallback_base_url,
-        "llm_model": settings.llm.fallback_model or settings.llm.model,
-        "llm_api_key": settings.llm.fallback_api_key,
-    }
-    return first_model(settings.replace(**second))
+    address, _, model = str(settings.llm.fallback).partition(" ")
+    second = {"llm_provider": "openai-compatible", "llm_base_url": address, "llm_model": model or settings.llm.model}
+    return first_model(settings.replace(**second, llm_api_key=settings.llm.fallback_api_key))
 
 
 def _breaker(clock: Clock, name: str) -> CircuitBreaker:

@@ -107,9 +107,11 @@ def retriever_of(
     retriever: retrievers.ChunkRetriever = hooks.load("retrieval", retrieval.strategy)(settings, store, words, model)
     if retrieval.reranker is None:
         return retriever
+    kind, _, name = retrieval.reranker.partition(" ")
+    compressor = hooks.wing(RERANKERS.get(kind, "reranking.rerankers:service"))
     return retrievers.RerankingRetriever(
         retriever=retriever,
-        compressor=hooks.wing(RERANKERS.get(retrieval.reranker, "reranking.rerankers:service"))(settings, model),
+        compressor=compressor(settings, model, name),
         candidates=RERANKED,
         timeout_s=RERANKER_TIMEOUT_S,
         **_limits(settings),

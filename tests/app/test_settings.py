@@ -88,6 +88,12 @@ READ: dict[str, list[tuple[dict[str, str], dict[str, Any]]]] = {
         (LANGCHAIN, {"langsmith.tracing": True, "langsmith.project": "old"}),
         (LANGCHAIN | {"LANGSMITH_PROJECT": "new"}, {"langsmith.project": "new"}),
     ],
+    "a model follows what it is of": [
+        ({"RERANKER": " Cross-Encoder  org/Model"}, {"retrieval.reranker": "cross-encoder org/Model"}),
+        ({"RERANKER": "http://box:80/v1 bge"}, {"retrieval.reranker": "http://box:80/v1 bge"}),
+        ({"LLM_FALLBACK": "https://box/v1 m"}, {"llm.fallback": "https://box/v1 m"}),
+        ({"LLM_FALLBACK": "Off"}, {"llm.fallback": False}),
+    ],
     "zero is a value": [({"RELEVANCE_THRESHOLD": "0"}, {"retrieval.threshold": 0.0})],
 }
 
@@ -148,6 +154,7 @@ def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
         ("AUTH_MODE", "basic", "'none', 'session' or 'api_key'"),
         ("AUTH_URL", "auth:8004", "like https://host"),
         ("RATE_LIMIT", "often", "pattern"),
+        ("LLM_FALLBACK", "true m", "is not one of true, false, or the address of a service"),
         ("LLM_OPTIONS", "low", "must be a JSON object"),
         ("EMBEDDING_PREFIXES", "query: ", "pattern"),
         ("PORT", "70000", "less than or equal to 65535"),

@@ -122,8 +122,8 @@ def test_five_failed_calls_open_the_breaker_and_then_nothing_is_asked_for_a_minu
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])
 def test_a_second_provider_answers_in_place_of_the_first_and_nothing_is_degraded(tmp_path, way):
-    settings: dict[str, Any] = {"llm_fallback_model": "second", "llm_fallback_api_key": "sk-test"}
-    with faulty_groq() as second, open_desk(tmp_path, llm_fallback_base_url=f"{second.url}/v1", **settings) as desk:
+    settings: dict[str, Any] = {"llm_fallback_api_key": "sk-test"}
+    with faulty_groq() as second, open_desk(tmp_path, llm_fallback=f"{second.url}/v1 second", **settings) as desk:
         desk.groq.always = "500"
         chain, question = desk.services.chain, Question(question=QUESTION)
         answer: Any = chain.invoke(question) if way == "invoke" else merge(chain.stream(question))

@@ -22,7 +22,6 @@ class SentenceTransformersEncoder(BaseCrossEncoder):
         return [float(score) for score in self._model.predict(text_pairs, show_progress_bar=False)]
 
 
-def cross_encoder(settings: Any, _model: Any) -> CrossEncoderReranker:
-    """Return LangChain's reranker over the model of RERANKER_MODEL, which the hub gives once."""
-    name = settings.retrieval.reranker_model or MODEL
-    return CrossEncoderReranker(model=SentenceTransformersEncoder(name), top_n=RERANKED)
+def cross_encoder(_settings: Any, _model: Any, name: str) -> CrossEncoderReranker:
+    """Return LangChain's reranker over the model of this name, which the hub gives once."""
+    return CrossEncoderReranker(model=SentenceTransformersEncoder(name or MODEL), top_n=RERANKED)

@@ -66,7 +66,7 @@ def _numbered(documents: Sequence[Document]) -> str:
     return "\n".join(lines)
 
 
-def listwise(settings: Settings, model: Callable[[], BaseChatModel]) -> ListwiseReranker:
+def listwise(settings: Settings, model: Callable[[], BaseChatModel], _name: str) -> ListwiseReranker:
     return ListwiseReranker(model=model(), prompt=prompts.load("rerank", settings.prompt.folder))
 
 
@@ -75,7 +75,7 @@ KIND = ServiceKind(
     path="/rerank",
     address="RERANKER",
     key="RERANKER_API_KEY",
-    model="RERANKER_MODEL",
+    model="RERANKER",
     unreadable="no list of results",
     error=RetrievalError,
     keeps_connection=True,
@@ -128,11 +128,7 @@ class ServiceReranker(BaseDocumentCompressor):
         return results
 
 
-def service(settings: Settings, _model: Any) -> ServiceReranker:
-    own = settings.retrieval
-    return ServiceReranker(
-        base_url=own.reranker or "",
-        model=own.reranker_model,
-        api_key=own.reranker_api_key,
-        timeout_s=RERANKER_TIMEOUT_S,
-    )
+def service(settings: Settings, _model: Any, name: str) -> ServiceReranker:
+    """Return the reranker of the service whose address RERANKER begins with."""
+    address, key = str(settings.retrieval.reranker).partition(" ")[0], settings.retrieval.reranker_api_key
+    return ServiceReranker(base_url=address, model=name or None, api_key=key, timeout_s=RERANKER_TIMEOUT_S)

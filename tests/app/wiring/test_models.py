@@ -82,7 +82,7 @@ def providers_of(**settings: Any) -> list[Any]:
 
 
 def test_the_offline_answerer_answers_alone_without_a_provider_and_is_the_last_resort_unless_there_is_none():
-    answered, alone = model_of(**KEY), model_of(**KEY, llm_fallback=False, llm_fallback_base_url=ELSEWHERE)
+    answered, alone = model_of(**KEY), model_of(**KEY, llm_fallback=False)
 
     assert isinstance(model_of(), OfflineChatModel)
     assert isinstance(answered, ResilientChatModel)
@@ -93,9 +93,10 @@ def test_the_offline_answerer_answers_alone_without_a_provider_and_is_the_last_r
 
 def test_any_openai_compatible_service_can_be_the_first_or_the_second_which_has_a_breaker_of_its_own():
     [only] = providers_of(llm_provider="openai-compatible", llm_base_url=ELSEWHERE)
-    first, second = providers_of(**KEY, llm_fallback_base_url=ELSEWHERE)
+    first, second = providers_of(**KEY, llm_fallback=f"{ELSEWHERE} other")
 
     assert type(only.model).__name__ == type(second.model).__name__ == "OpenAICompatibleModel"
+    assert second.model.model_name == "other"
     assert first.breaker is not second.breaker
 
 

@@ -65,7 +65,7 @@ async def test_a_provider_that_fails_is_asked_again_and_nothing_of_it_shows(groq
 @pytest.mark.parametrize("way", WAYS)
 async def test_the_last_resort_answers_where_no_provider_does_and_says_why(groq, second, clock, way):
     groq.replies, second.replies = [Reply(status=500)] * 4, [Reply(status=502)] * 4
-    message = await ask(resilient(groq, clock, llm_fallback_base_url=f"{second.url}/openai/v1"), way)
+    message = await ask(resilient(groq, clock, llm_fallback=f"{second.url}/openai/v1"), way)
 
     assert message.text == "Quoted."
     reason = "The language model could not be reached; the words are quoted from the documents instead"
@@ -78,7 +78,7 @@ async def test_a_request_that_is_rejected_goes_nowhere_else(groq, second, clock,
     groq.replies = [Reply(status=400)]
 
     with pytest.raises(LLMRejectedError):
-        await ask(resilient(groq, clock, llm_fallback_base_url=f"{second.url}/openai/v1"), way)
+        await ask(resilient(groq, clock, llm_fallback=f"{second.url}/openai/v1"), way)
     assert (len(groq.requests), len(second.requests)) == (1, 0)
 
 

@@ -79,7 +79,12 @@ def test_a_reply_that_does_not_fit_is_refused(httpserver, reply):
 
 
 @pytest.mark.parametrize(
-    ("chosen", "needed"), [("llm", "RERANKER=llm needs a language model"), ("bge", "is not one of cross-encoder, llm")]
+    ("chosen", "needed"),
+    [
+        ("llm", "RERANKER=llm needs a language model"),
+        ("bge", "is not one of cross-encoder, llm"),
+        ("llm bge", "is not one of cross-encoder, llm"),
+    ],
 )
 def test_a_reranker_that_lacks_something_is_named_at_the_start(chosen, needed):
     with pytest.raises(SettingsError, match=needed):
