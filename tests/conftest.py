@@ -159,7 +159,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     for variable in _variables() & os.environ.keys():
         monkeypatch.delenv(variable)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
-    monkeypatch.setenv("ANSWER_LOG", "false")  # Its thread may outlive a test and the test's folder.
+    monkeypatch.setenv("ANSWER_LOG_DAYS", "0")  # Its thread may outlive a test and the test's folder.
     monkeypatch.chdir(tmp_path)
 
 

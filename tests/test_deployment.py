@@ -184,7 +184,6 @@ def test_the_composed_service_is_set_by_settings_that_exist_and_may_have_several
 
     assert set(waypoint["environment"]) - SETTINGS == set()
     given: dict[str, Any] = {name.lower(): value for name, value in composed("waypoint").items()}
-    assert waypoint["tmpfs"][1:] == [f"{given.pop('prometheus_multiproc_dir')}:uid=10001"]
     settings = load_settings(_env_file=None, **{name: value for name, value in given.items() if value})
     assert settings.chroma.host in COMPOSE["services"]
     assert int(waypoint["stop_grace_period"].removesuffix("s")) > DRAIN_S + 5
@@ -250,10 +249,9 @@ def test_the_commands_of_the_composition_answer_from_what_is_ingested_with_nothi
     ports = {"8000": free_port(), "3000": free_port()}
     store = on_this_machine(chroma["command"], ports, tmp_path / "chroma")
     service = [*on_this_machine(waypoint["command"], ports, tmp_path), "--port", str(ports["3000"])]
-    (tmp_path / "metrics").mkdir()
     given = composed("waypoint") | {"CHROMA_HOST": "127.0.0.1", "CHROMA_PORT": str(ports["8000"])}
     given |= {"CHROMA_PATH": str(tmp_path / "index"), "EVENTS_PATH": str(tmp_path / "events")}
-    given |= {"REDIS_URL": "redis://127.0.0.1:6379/15", "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
+    given["REDIS_URL"] = "redis://127.0.0.1:6379/15"
     url = f"http://127.0.0.1:{ports['3000']}"
 
     with running(store, tmp_path), running(service, tmp_path, **given):

@@ -88,16 +88,17 @@ def _shorten(root: Run, runs: Trace) -> None:
 
 
 class LangSmith:
-    """A project on a LangSmith server, to which traces are sent without what `hide_inputs`, `hide_outputs` name."""
+    """A project on a LangSmith server, to which traces are sent, without words where it `hides` them."""
 
-    def __init__(self, *, api_url: str, api_key: SecretStr | None, project: str, **hidden: Any) -> None:
-        self.project, self.hides = project, any(hidden.values())
+    def __init__(self, *, api_url: str, api_key: SecretStr | None, project: str, hides: bool = False) -> None:
+        self.project, self.hides = project, hides
         self._failure: Exception | None = None
         try:
             self.client = Client(
                 api_url,
                 api_key=api_key.get_secret_value() if api_key else "",
-                **hidden,
+                hide_inputs=hides,
+                hide_outputs=hides,
                 auto_batch_tracing=False,  # Its threads keep the process alive for as long as the backend takes.
                 retry_config=LangSmithRetry(2, connect=0, read=0, backoff_factor=0.5, status_forcelist=RETRIED),
                 tracing_mode="langsmith",

@@ -154,9 +154,7 @@ def _measured(
         ),
         "--judge needs a language model: set LLM_API_KEY": judge and settings.provider == "offline",
         "--langsmith needs LangSmith: set LANGSMITH_API_KEY": langsmith and own.api_key is None,
-        "--langsmith sends questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids": (
-            langsmith and (own.hide_inputs or own.hide_outputs)
-        ),
+        "--langsmith sends questions and answers, which LANGSMITH_HIDE_INPUTS forbids": langsmith and own.hides,
     }
     for reason in (reason for reason, holds in reasons.items() if holds):
         raise ConfigurationError(reason)

@@ -32,7 +32,7 @@ def serve(
     if not settings.open_to_others and not is_loopback(host):
         msg = (
             f"--host {host} is open to others without authentication; set AUTH_MODE to session or api_key, or "
-            "ALLOW_ANONYMOUS=true if everybody may ask"
+            "to public if everybody may ask"
         )
         raise ConfigurationError(msg)
     check_workers(settings, workers)

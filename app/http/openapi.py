@@ -5,7 +5,7 @@ from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
@@ -91,7 +91,7 @@ def _errors(policy: Policy, path: str, method: str, *, checked: bool) -> dict[st
     return described
 
 
-def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
+def describe(app: FastAPI, auth_mode: str) -> None:
     """Add errors and authentication when the description is first read: it takes longer than the start."""
     usual = app.openapi
 
@@ -103,7 +103,7 @@ def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> 
             del models[unused]
         bodies: Any = [(model, "serialization") for model in (ErrorBody, InvalidBody, OpenAIErrorBody)]
         models |= models_json_schema(bodies, ref_template=f"{_MODELS}{{model}}")[1]["$defs"]
-        schemes, policies = SCHEMES[auth_mode], Policies(app.routes)
+        schemes, policies = SCHEMES.get(auth_mode, {}), Policies(app.routes)
         if schemes:
             description["components"]["securitySchemes"] = schemes
         for path, methods in description["paths"].items():

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -84,7 +85,9 @@ def serve(
     try:
         with _bound(host, port) as listener:
             if workers > 1:
-                Workers(config, [listener], on_started).run()
+                with TemporaryDirectory(prefix="waypoint-metrics-") as shared:
+                    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", shared)  # noqa: TID251 - For the processes.
+                    Workers(config, [listener], on_started).run()
             else:
                 for number in SIGNALS:  # uvicorn raises the signal again once stopped; a drained stop is no failure.
                     signal.signal(number, signal.SIG_IGN)

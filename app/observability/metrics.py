@@ -24,8 +24,7 @@ class Metrics:
     """Counts requests and answers, and reads the counts of other parts when Prometheus scrapes.
 
     Args:
-        shared: The folder in which worker processes share their counts (PROMETHEUS_MULTIPROC_DIR), so that a scrape of
-            any of them returns the sum.
+        shared: The folder in which worker processes share their counts: a scrape of any of them returns the sum.
         read: Returns the counts of other parts, which are always of the process that is scraped.
     """
 

@@ -69,19 +69,23 @@ class IngestionSettings(v.Group):
 class AccessSettings(v.Group):
     """Who may ask, and how much."""
 
-    mode: Literal["none", "session", "api_key"] = Field("none", validation_alias="auth_mode")
-    """Who may ask. none: anyone on this machine; session: holders of a session; api_key: holders of a key"""
-    allow_anonymous: v.Flag = False
-    """Whether other machines may ask without authentication; they see public documents"""
+    mode: Literal["none", "public", "session", "api_key"] = Field("none", validation_alias="auth_mode")
+    """Who may ask. none: anyone on this machine; public: anyone, who sees public documents; session: holders of a
+    session; api_key: holders of a key"""
+    allow_anonymous: v.Flag = Field(False, exclude=True)
     auth_url: v.WebAddress | None = None
     """Authentication service for sessions; empty: sessions are read from Redis"""
     api_keys: SecretStr | None = None
-    """name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with AUTH_MODE=none"""
+    """name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with none and public"""
     rate_limit: str | None = Field(None, pattern=r"^(off|[1-9]\d*/(second|minute|hour|day))$")
     """Questions per caller, like 60/minute, or off; empty: 60/minute if other machines may ask. All processes count
     together where REDIS_URL is set"""
     forwarded_allow_ips: str = ""
     """Addresses of trusted proxies (X-Forwarded-For), separated by commas; empty: none"""
+
+    @property
+    def is_public(self) -> bool:
+        return self.mode == "public" or (self.mode == "none" and self.allow_anonymous)
 
     def contradictions(self) -> Iterator[str]:
         if self.mode == "api_key" and self.api_keys is None:
@@ -109,8 +113,8 @@ class LogSettings(v.Group):
     level: v.LogLevel = Field("info", description="Lowest level that is logged: debug, info, warning, error")
     format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, JSON elsewhere")
     questions: v.Flag = Field(False, description="Whether the log contains questions in plain text; else a hash")
-    metrics_folder: v.WritableFolder | None = Field(None, validation_alias="prometheus_multiproc_dir")
-    """Folder in which worker processes share their metrics; set it in the environment, not in .env"""
+    # Of prometheus_client itself; `waypoint serve` sets it for its worker processes.
+    metrics_folder: v.WritableFolder | None = Field(None, validation_alias="prometheus_multiproc_dir", exclude=True)
     otlp_endpoint: v.WebAddress | None = Field(None, validation_alias="otel_exporter_otlp_endpoint")
     """OpenTelemetry collector, like http://127.0.0.1:4318"""
 
@@ -129,9 +133,13 @@ class LangSmithSettings(v.Group):
     )
     project: str = Field("waypoint", validation_alias=_either_prefix("project"), description="LangSmith project")
     hide_inputs: v.Flag = Field(False, validation_alias=_either_prefix("hide_inputs"))
-    """Whether questions and documents are left out of traces"""
-    hide_outputs: v.Flag = Field(False, validation_alias=_either_prefix("hide_outputs"))
-    """Whether answers are left out of traces"""
+    """Whether questions, documents and answers are left out of traces; LANGSMITH_HIDE_OUTPUTS means the same"""
+    hide_outputs: v.Flag = Field(False, validation_alias=_either_prefix("hide_outputs"), exclude=True)
+
+    @property
+    def hides(self) -> bool:
+        """Return whether the words are left out: an answer holds its question, and a prompt the answers before."""
+        return self.hide_inputs or self.hide_outputs
 
     def contradictions(self) -> Iterator[str]:
         if self.tracing and self.endpoint == LANGSMITH and self.api_key is None:
@@ -162,5 +170,10 @@ class DatabaseSettings(v.Group):
     url: SecretStr | None = Field(None, validation_alias="database_url")
     """PostgreSQL database, like postgresql://user:password@host:5432/name"""
     session_ttl: v.Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
-    answer_log: v.Flag = Field(True, description="Whether questions, answers and feedback are logged")
-    answer_log_days: v.Positive = Field(90, description="How many days an answer is kept")
+    answer_log_days: int = Field(90, ge=0)
+    """How many days the log keeps questions, answers and feedback; 0: nothing is logged"""
+    answer_log: v.Flag = Field(True, exclude=True)
+
+    @property
+    def logs_answers(self) -> bool:
+        return self.answer_log and self.answer_log_days > 0

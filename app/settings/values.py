@@ -181,7 +181,7 @@ class Group(BaseSettings, Fitting):
     """Settings of one subject: a plain `BaseSettings`, read from the environment and `.env`.
 
     The variable of a field is the group's `env_prefix` and the field's name, unless its alias says another. A field
-    with `exclude` is another program's name for something that has a setting: it is read, and not listed.
+    with `exclude` is another program's or an earlier name for something that has a setting: it is read, and not listed.
     """
 
     model_config = SettingsConfigDict(

@@ -70,7 +70,7 @@ def tracing_of(settings: Settings) -> Tracing:
     if langsmith.tracing:
         from app.adapters.langsmith import LangSmith
 
-        options = {name: getattr(langsmith, name) for name in ("api_key", "project", "hide_inputs", "hide_outputs")}
+        options = {name: getattr(langsmith, name) for name in ("api_key", "project", "hides")}
         backend = LangSmith(api_url=langsmith.endpoint, **options)
         export = Export("langsmith", backend.send)
         tracing.scores = Export("langsmith_scores", backend.send_scores, waiting=SCORES_WAITING, batch=1)

@@ -78,7 +78,7 @@ class Access:
     def authenticator(self) -> Authenticator | None:
         """Return the authenticator; None if callers have no tokens.
 
-        With AUTH_MODE=none a key of API_KEYS is optional: it allows what anonymous callers may not do, like /metrics.
+        With none and public a key of API_KEYS is optional: it allows what anonymous callers may not do, like /metrics.
         """
         access = self.settings.access
         if access.mode == "session":
@@ -90,16 +90,16 @@ class Access:
     def anonymous(self) -> Identity | None:
         """Return the identity of callers without a token; None if a token is required.
 
-        The user of this machine may do everything; with ALLOW_ANONYMOUS, anonymous callers see public documents, and
+        The user of this machine may do everything; with AUTH_MODE=public, anonymous callers see public documents, and
         may neither read /metrics nor change the index.
         """
-        settings = self.settings
-        if settings.access.mode != "none":
+        access = self.settings.access
+        if access.mode in {"session", "api_key"}:
             return None
         scopes = {Scope.ASK, Scope.FEEDBACK}
-        if not settings.access.allow_anonymous:
+        if not access.is_public:
             if "ANONYMOUS_AUDIENCE" in unused_variables():  # It hid internal documents.
-                msg = "ANONYMOUS_AUDIENCE is gone: set ALLOW_ANONYMOUS=true (public documents only), or remove it"
+                msg = "ANONYMOUS_AUDIENCE is gone: set AUTH_MODE=public (public documents only), or remove it"
                 raise ConfigurationError(msg)
             scopes |= {Scope.INTERNAL, Scope.METRICS, Scope.INGEST}
         return Identity(scopes=frozenset(scopes))
@@ -203,7 +203,7 @@ class Service:
         if self.tracing.factories:
             chain = RunnableBinding(bound=chain, config_factories=self.tracing.factories)
         chain = ObservedRunnable(chain, self.observers)
-        shortest = SHORTEST_OF_STRANGERS if settings.access.allow_anonymous else 1
+        shortest = SHORTEST_OF_STRANGERS if settings.access.is_public else 1
         chain = WithConversations(chain, self.conversations, shortest_anonymous=shortest)
         if settings.safety.enabled:
             chain = CleanQuestions(chain, redact_of(settings))
@@ -288,7 +288,7 @@ def open_service(
     """
     index = open_index(settings, clock=clock, parts=parts)
     tracing, answer_log = tracing_of(settings), None
-    if (serving or logs_answers) and settings.database.answer_log:
+    if (serving or logs_answers) and settings.database.logs_answers:
         answer_log = next((log(index, serving=serving) for log in hooks.wings("knowledge.answer_log:answer_log")), None)
     conversations = Conversations(ledger_of(settings), ttl_s=settings.database.session_ttl, capacity=MOST_CONVERSATIONS)
     observers: list[Observer] = [CallLog(questions=settings.logs.questions), *tracing.observers]

@@ -53,7 +53,7 @@ def attack(folder: Path) -> list[Tried]:
     known = [staff.chain.invoke({"question": question(number)}) for number in range(len(INTERNAL))]
     if not all("hushed" in json.dumps(answer, default=str) for answer in known):
         sys.exit("The staff does not see all that strangers must not see: the probes would show nothing.")
-    with alone(folder, ALLOW_ANONYMOUS="true") as running:
+    with alone(folder, AUTH_MODE="public") as running:
         return [Tried("audience probes", "no word of an internal document in the response", try_audience(running.url))]
 
 
@@ -103,7 +103,7 @@ def attack_feedback(folder: Path) -> list[Tried]:
     index(folder)
     store = open_answers(load_settings(_env_file=None, chroma_path=folder / "store"))
     with (
-        alone(folder, ALLOW_ANONYMOUS="true", API_KEYS=KEYS, ANSWER_LOG="true") as running,
+        alone(folder, AUTH_MODE="public", API_KEYS=KEYS, ANSWER_LOG_DAYS="90") as running,
         httpx.Client(base_url=running.url, timeout=PATIENCE_S) as client,
     ):
         pairs = [(asker, other) for asker, other in product(SCOPES, CALLERS) if asker != other]

@@ -151,7 +151,7 @@ def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
         ("MMR_FETCH_K", "0", "greater than 0"),
         ("EMBEDDING_BASE_URL", "localhost", "like https://host"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://host:port", "like https://host"),
-        ("AUTH_MODE", "basic", "'none', 'session' or 'api_key'"),
+        ("AUTH_MODE", "basic", "'none', 'public', 'session' or 'api_key'"),
         ("AUTH_URL", "auth:8004", "like https://host"),
         ("RATE_LIMIT", "often", "pattern"),
         ("LLM_FALLBACK", "true m", "is not one of true, false, or the address of a service"),
@@ -201,10 +201,42 @@ def test_settings_that_do_not_fit_together_are_refused(monkeypatch, chosen, told
 
 def test_questions_are_limited_where_others_may_ask_or_where_it_is_said():
     assert load_settings().rate is None
-    assert load_settings(allow_anonymous=True).rate == "60/minute"
+    assert load_settings(auth_mode="public").rate == "60/minute"
     assert load_settings(auth_mode="session").rate == "60/minute"
     assert load_settings(auth_mode="session", rate_limit="off").rate is None
     assert load_settings(rate_limit="5/second").rate == "5/second"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"ALLOW_ANONYMOUS": "true", "AUTH_MODE": "none"}, "access.is_public"),
+        ({"AUTH_MODE": "public", "ALLOW_ANONYMOUS": "false"}, "access.is_public"),
+        ({"ANSWER_LOG": "true", "ANSWER_LOG_DAYS": "30"}, "database.logs_answers"),
+        ({"LANGSMITH_HIDE_INPUTS": "false", "LANGCHAIN_HIDE_OUTPUTS": "true"}, "langsmith.hides"),
+    ],
+)
+def test_an_earlier_name_that_keeps_something_closed_still_does(monkeypatch, given, meant):
+    monkeypatch.delenv("ANSWER_LOG_DAYS")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    assert attrgetter(meant)(settings)
+    assert unused_variables() == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"ALLOW_ANONYMOUS": "true", "AUTH_MODE": "session"}, "access.is_public"),
+        ({"ANSWER_LOG": "false", "ANSWER_LOG_DAYS": "90"}, "database.logs_answers"),
+        ({"ANSWER_LOG_DAYS": "0"}, "database.logs_answers"),
+    ],
+)
+def test_an_earlier_name_opens_nothing_that_is_closed(monkeypatch, given, meant):
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert not attrgetter(meant)(load_settings())
 
 
 def test_a_secret_is_never_shown():

@@ -29,7 +29,7 @@ class Citing(FakeGroq):
 @pytest.fixture(scope="module", params=["chroma", "memory", "postgres"])
 def attacked(request, tmp_path_factory) -> Iterator[tuple[Attacked, Attacked]]:
     """The service over the public documents alone, and the one over the same documents and internal ones."""
-    options: dict[str, Any] = {"vector_store_type": request.param, "allow_anonymous": True, "rate_limit": "off"}
+    options: dict[str, Any] = {"vector_store_type": request.param, "auth_mode": "public", "rate_limit": "off"}
     with (
         database_for(request, wanted=request.param == "postgres") as options["database_url"],
         fake_groq(Citing()) as groq,

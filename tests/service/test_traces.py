@@ -209,7 +209,7 @@ async def test_the_spans_of_a_call_follow_each_other_under_one_root(services, st
 
 
 async def test_what_is_to_be_hidden_is_in_no_trace(desk, stub, groq):
-    hidden = {"langsmith_hide_inputs": True, "langsmith_hide_outputs": True}
+    hidden = {"langsmith_hide_inputs": True}
     groq.replies.append(Reply(status=500))
     with tracing(desk, stub.url, **hidden) as services:
         await ask(services)

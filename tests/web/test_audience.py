@@ -21,8 +21,8 @@ KEYS = ",".join([key_entry("staff", "staff-key", "ask:internal+feedback"), key_e
 @pytest.fixture(scope="module")
 def url(corpus, model, site) -> Iterator[str]:
     """A service where strangers may ask, and staff has keys."""
-    settings = {"allow_anonymous": True, "api_keys": KEYS, "frame_ancestors": site.url}
-    with serving(corpus, model, answer_log=True, **settings) as url:
+    settings = {"auth_mode": "public", "api_keys": KEYS, "frame_ancestors": site.url}
+    with serving(corpus, model, answer_log_days=90, **settings) as url:
         yield url
 
 

@@ -27,7 +27,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def services(folder, model) -> Service:
     store = folder.parent / "index" / "chroma"
-    services = open_service(settings_over(store, model.url, answer_log=True, min_chunks=0))
+    services = open_service(settings_over(store, model.url, answer_log_days=90, min_chunks=0))
     services.index.ingest([folder])
     return services
 

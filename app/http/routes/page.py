@@ -276,7 +276,7 @@ class SignInBody(BaseModel):
 class Me(BaseModel):
     """The caller, and what the page needs to know about the service."""
 
-    auth_mode: Literal["none", "session", "api_key"]
+    auth_mode: Literal["none", "public", "session", "api_key"]
     credential: Literal["session", "key"] | None
     signed_in: bool
     user_id: str | None

@@ -36,7 +36,7 @@ def answer_log(index: Index, *, serving: bool = False) -> "KeptAnswers":
 
 def can_recall(settings: Settings) -> bool:
     """Return whether answers are logged, and the documents that they were given from are here."""
-    return settings.database.answer_log and settings.retrieval.url is None
+    return settings.database.logs_answers and settings.retrieval.url is None
 
 
 def open_answers(settings: Settings) -> AnswerStore:

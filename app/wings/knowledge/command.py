@@ -112,7 +112,7 @@ def recall(
 
     services = service_to_ask()
     if not can_recall(services.settings):
-        raise ConfigurationError("recall needs ANSWER_LOG=true and an index of its own, without RETRIEVAL_URL")
+        raise ConfigurationError("recall needs ANSWER_LOG_DAYS and an index of its own, without RETRIEVAL_URL")
     store = open_answers(services.settings)
     check(store, services.index.current())
     answers = recalled(store, services.index.current(), limit=limit)

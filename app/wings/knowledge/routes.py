@@ -75,7 +75,7 @@ class EarlierQuestions(BaseModel):
 
 
 def shared_answers(router: APIRouter, services: Service) -> None:
-    is_kept = services.settings.database.answer_log
+    is_kept = services.settings.database.logs_answers
 
     @router.get("/api/answers")
     def own(request: Request) -> EarlierQuestions:

@@ -148,13 +148,12 @@ KEYS = key_entry("staff", STAFF, "ask:internal+feedback+metrics+ingest")
 BEARER = {"Authorization": f"Bearer {STAFF}"}
 KEY = {"X-API-Key": STAFF}
 USER = {"user_id": "u1", "email": "a@b.c", "is_admin": True, "valid": True}
-MODES: list[tuple[dict[str, Any], list[dict[str, str]]]] = [
+EVERY_WAY: list[tuple[dict[str, Any], list[dict[str, str]]]] = [
     ({"auth_mode": "none"}, []),
+    ({"auth_mode": "public"}, []),
     ({"auth_mode": "session"}, [BEARER]),
     ({"auth_mode": "api_key", "api_keys": KEYS}, [BEARER, KEY]),
 ]
-# Where everybody is asked for a name, ALLOW_ANONYMOUS lets nobody in without one.
-EVERY_WAY = [(mode | {"allow_anonymous": anonymous}, shown) for mode, shown in MODES for anonymous in (False, True)]
 
 
 @pytest.fixture

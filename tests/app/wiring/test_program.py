@@ -24,7 +24,7 @@ MARGINS = "---\naudience: internal\n---\n# Margins\n\nThe margin on a lost seal 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory) -> Any:
     place = tmp_path_factory.mktemp("program")
-    options = {"chroma_path": place / "index", "scope_file": "off", "answer_log": False}
+    options = {"chroma_path": place / "index", "scope_file": "off", "answer_log_days": 0}
     settings = load_settings(_env_file=None, **options)
     seals = pdf("The fee for a lost container seal is 25 SGD for each seal.")
     open_index(settings).ingest([write_documents(place / "documents", {"seals.pdf": seals, "secret.md": MARGINS})])

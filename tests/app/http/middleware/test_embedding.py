@@ -36,7 +36,7 @@ def test_embedded_nobody_reads_the_metrics(local):
 
 def test_embedded_a_token_counts_for_nothing(corpus, groq):
     tokens = [bearer("staff-key"), {"Cookie": f"{COOKIE}=staff-key"}]
-    with serving(settings_over(corpus, groq.url, allow_anonymous=True, api_keys=KEYS)) as url:
+    with serving(settings_over(corpus, groq.url, auth_mode="public", api_keys=KEYS)) as url:
         for token in tokens:
             httpx.post(f"{url}/api/query", json=POSTED, headers=EMBEDDED | token).raise_for_status()
     assert [sources_shown(request).count("in confidence") for request in groq.requests] == [0, 0]
@@ -138,7 +138,7 @@ def folder(tmp_path) -> Path:
     ids=["above the corpus", "the corpus", "folders below the top", "single files"],
 )
 def test_no_stranger_sees_an_internal_document_whatever_path_it_was_ingested_by(folder, groq, given):
-    settings = settings_over(folder, groq.url, allow_anonymous=True, rate_limit="off")
+    settings = settings_over(folder, groq.url, auth_mode="public", rate_limit="off")
     report = open_index(settings).ingest([folder / path for path in given])
     assert report.internal == report.files - 1 >= 2
 

@@ -116,7 +116,7 @@ def test_the_list_comes_in_the_order_that_is_asked_for_with_use_and_warnings_for
         title = "Same" if name[0] in "bd" else name
         (folder / f"{name}.md").write_text(f"---\ntitle: {title}\nlast_updated: '{updated}'\n---\n\nWords of {name}.\n")
     services = open_service(
-        settings_over(tmp_path, "http://127.0.0.1:1", answer_log=True, allow_anonymous=True, api_keys=KEYS)
+        settings_over(tmp_path, "http://127.0.0.1:1", answer_log_days=90, auth_mode="public", api_keys=KEYS)
     )
     services.index.ingest([folder])
     answers = open_answers(services.settings)

@@ -197,7 +197,7 @@ def test_without_a_key_nothing_is_searched(url):
 def chat(tmp_path, url, groq) -> Any:
     """The settings of a service without documents that asks the other one."""
     options = {"retrieval_url": url, "retrieval_api_key": "staff"}
-    return settings_over(tmp_path, groq.url, allow_anonymous=True, rate_limit="off", **options)
+    return settings_over(tmp_path, groq.url, auth_mode="public", rate_limit="off", **options)
 
 
 @pytest.mark.parametrize("path", ["/api/query", "/chat"])
@@ -212,7 +212,7 @@ def test_a_service_without_documents_answers_from_the_other_one(chat, groq, path
 
 def test_it_opens_no_index_of_its_own_and_takes_no_documents(chat, groq):
     groq.replies[:] = [Reply("It is 5 % [01_regulatory guide > Rate].")]
-    staff = chat.replace(allow_anonymous=False)  # On this machine everybody may add documents.
+    staff = chat.replace(auth_mode="none")  # On this machine everybody may add documents.
     with serving(staff) as url:
         httpx.post(f"{url}/api/query", json=POSTED).raise_for_status()
         made = [file for file in chat.chroma.path.rglob("*.sqlite3") if ".ledger." not in file.name]

@@ -119,7 +119,7 @@ def test_a_conversation_is_forgotten_by_who_began_it_only(client, groq):
 
 @pytest.mark.parametrize(("session", "kept"), [("guess-me", 1), ("0b6d7c0e-55aa-4c11-9c3e-1f2e3d4c5b6a", 3)])
 def test_an_id_of_strangers_that_could_be_guessed_keeps_nothing(corpus, groq, session, kept):
-    with service(corpus, groq, allow_anonymous=True, rate_limit="off") as client:
+    with service(corpus, groq, auth_mode="public", rate_limit="off") as client:
         for question in (FIRST, SECOND):
             client.post("/api/query", json={"query": question, "sessionId": session})
 

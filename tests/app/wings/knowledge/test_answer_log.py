@@ -28,7 +28,7 @@ from tests.waiting import wait_until
 NAMES = {"anna": "ask+feedback", "ben": "ask+feedback", "staff": "ask:internal"}
 KEYS = ",".join(key_entry(name, f"{name}-key", scopes) for name, scopes in NAMES.items())
 groq = pytest.fixture(groq_server, scope="module")
-services = guide_services(auth_mode="none", allow_anonymous=True, api_keys=KEYS, answer_log=True)
+services = guide_services(auth_mode="public", api_keys=KEYS, answer_log_days=90)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def store(services) -> AnswerStore:
 
 @pytest.fixture(autouse=True)
 def _logged(monkeypatch) -> None:
-    monkeypatch.delenv("ANSWER_LOG")
+    monkeypatch.delenv("ANSWER_LOG_DAYS")
 
 
 _answers = answering(ANSWER)
@@ -169,7 +169,7 @@ def test_a_ledger_that_cannot_be_written_costs_the_log_and_no_answer(tmp_path):
 def test_nothing_is_logged_where_the_log_is_off_or_answers_are_only_tested(tmp_path):
     settings = over(tmp_path).settings
 
-    assert over(tmp_path, answer_log=False).answer_log is None
+    assert over(tmp_path, answer_log_days=0).answer_log is None
     assert open_service(settings, serving=False).answer_log is None
     assert open_service(settings, serving=False, logs_answers=True).answer_log is not None
 
@@ -257,7 +257,7 @@ def test_a_sentence_without_source_may_be_from_any_document_that_was_retrieved(s
 
 
 def test_a_service_without_a_log_says_so(groq, tmp_path):
-    services = small_services(tmp_path, groq, answer_log=False)
+    services = small_services(tmp_path, groq, answer_log_days=0)
     with served(create_app(services)) as url:
         response = httpx.get(f"{url}/api/answers/{uuid4()}")
     assert (response.status_code, response.json()["message"]) == (404, shared.NOT_KEPT)

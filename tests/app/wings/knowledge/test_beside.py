@@ -37,7 +37,7 @@ def folder(tmp_path) -> Path:
 
 @pytest.mark.parametrize("step", ["open_answers", "check", "count_recalled"])
 def test_an_ingestion_stands_though_recall_fails_and_doctor_shows_it(waypoint, monkeypatch, folder, step):
-    monkeypatch.setenv("ANSWER_LOG", "true")
+    monkeypatch.setenv("ANSWER_LOG_DAYS", "90")
     with monkeypatch.context() as patch:
         patch.setattr(recall, step, fail)
         code, out, err = waypoint("ingest", str(folder))
@@ -77,7 +77,7 @@ def test_a_link_that_no_file_can_have_leads_nowhere(waypoint, folder, target):
 
 
 def test_an_ingestion_deletes_what_is_too_old_for_the_log(waypoint, monkeypatch, folder):
-    monkeypatch.setenv("ANSWER_LOG", "true")
+    monkeypatch.setenv("ANSWER_LOG_DAYS", "90")
     store = open_answers(load_settings())
     old = LoggedAnswer("1", 0, "Rate?", None, None, "public", "answered", "high", 0.9, None, None, None)
     store.add(replace(old, at=store.now()))

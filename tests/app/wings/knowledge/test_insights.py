@@ -178,6 +178,6 @@ def test_the_page_and_its_json_are_for_the_staff_that_looks_after_the_documents(
 
 
 def test_no_stranger_of_a_service_that_is_open_to_all_reads_them(services):
-    settings = services.settings.replace(allow_anonymous=True)
+    settings = services.settings.replace(auth_mode="public")
     with served(create_app(open_service(settings))) as url:
         assert httpx.get(f"{url}/insights").status_code == 403

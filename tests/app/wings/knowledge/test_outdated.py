@@ -42,10 +42,10 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch) -> Iterator[Desk]:
-    monkeypatch.delenv("ANSWER_LOG")
+    monkeypatch.delenv("ANSWER_LOG_DAYS")
     with fake_groq() as groq:
         groq.replies[:] = [Reply(ANSWER)]
-        settings = {"auth_mode": "none", "allow_anonymous": True, "api_keys": KEYS, "answer_log": True}
+        settings = {"auth_mode": "public", "api_keys": KEYS, "answer_log_days": 90}
         services = small_services(tmp_path, groq, **settings)
         with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
             yield Desk(client, services, tmp_path)

@@ -28,7 +28,7 @@ GUIDE = f"---\ntitle: GST Guide\n---\n\n# GST Guide\n\n## Rate\n\n{RATE}\n\n## P
 @pytest.fixture
 def folder(tmp_path, waypoint, monkeypatch) -> Path:
     """A folder whose guide was asked for."""
-    monkeypatch.delenv("ANSWER_LOG")
+    monkeypatch.delenv("ANSWER_LOG_DAYS")
     fees = "# Fees\n\n## Permits\n\nA permit costs S$ 2.88."
     folder = write_documents(tmp_path / "01_regulatory", {"gst.md": GUIDE, "fees.md": fees})
     assert waypoint("ingest", str(folder))[0] == 0
@@ -137,10 +137,10 @@ def test_words_that_moved_are_followed_to_where_they_are(folder, ingested, waypo
 
 def test_an_index_that_was_changed_without_the_check_is_checked_by_the_command(folder, ingested, waypoint, monkeypatch):
     (folder / "gst.md").write_text(GUIDE.replace("9 %", "10 %"))
-    monkeypatch.setenv("ANSWER_LOG", "false")
+    monkeypatch.setenv("ANSWER_LOG_DAYS", "0")
     ingested()
-    assert "needs ANSWER_LOG=true" in waypoint("recall")[2]
-    monkeypatch.delenv("ANSWER_LOG")
+    assert "needs ANSWER_LOG_DAYS" in waypoint("recall")[2]
+    monkeypatch.delenv("ANSWER_LOG_DAYS")
 
     assert len(lines(waypoint)) == 1
 

@@ -134,7 +134,9 @@ def test_the_command_says_place_and_change(waypoint, tmp_path):
 
 def test_staff_asks_over_http_and_others_may_not(services):
     keys = [key_entry("staff", "staff-key", "ask:internal"), key_entry("desk", "desk-key", "ask+ingest")]
-    guarded = changed(services, serving=True, answer_log=True, auth_mode="api_key", api_keys=SecretStr(",".join(keys)))
+    guarded = changed(
+        services, serving=True, answer_log_days=90, auth_mode="api_key", api_keys=SecretStr(",".join(keys))
+    )
     body = {"query": RATE, "document": "vat.md", "topK": 1}
     with served(create_app(guarded)) as url:
         found = httpx.post(f"{url}/api/why", json=body, headers=bearer("staff-key"))
