@@ -152,7 +152,7 @@ def _measured(
         "--certify needs an index of its own: RETRIEVAL_URL asks another service, whose documents may change": (
             certify and settings.retrieval.url
         ),
-        "--judge needs a language model: set LLM_API_KEY": judge and settings.provider == "offline",
+        "--judge needs a language model: set LLM_API_KEY": judge and settings.llm.provider == "offline",
         "--langsmith needs LangSmith: set LANGSMITH_API_KEY": langsmith and own.api_key is None,
         "--langsmith sends questions and answers, which LANGSMITH_HIDE_INPUTS forbids": langsmith and own.hides,
     }

@@ -49,10 +49,10 @@ def serve(
 
 def summary(service: "Service") -> dict[str, Any]:
     settings, index, anonymous = service.settings, service.index, service.access.anonymous
-    offline, remote = settings.provider == "offline", settings.retrieval.url
-    usual = "https://openrouter.ai/api/v1" if settings.provider == "openrouter" else "https://api.groq.com"
+    offline, remote = settings.llm.provider == "offline", settings.retrieval.url
+    usual = "https://openrouter.ai/api/v1" if settings.llm.provider == "openrouter" else "https://api.groq.com"
     return {
-        "provider": settings.provider,
+        "provider": settings.llm.provider,
         "model": None if offline else settings.llm.model,
         "base_url": None if offline else masked(settings.llm.base_url or usual),
         "store": index.stored.place if remote is None else str(masked(remote)),

@@ -73,7 +73,7 @@ class Settings(Fitting):
         return self.model_copy(update=changed)
 
     def contradictions(self) -> Iterator[str]:
-        retrieval, moderation, is_offline = self.retrieval, self.moderation, self.provider == "offline"
+        retrieval, moderation, is_offline = self.retrieval, self.moderation, self.llm.provider == "offline"
         if retrieval.strategy == "compression" and is_offline:
             yield "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use another retriever"
         if retrieval.reranker == "llm" and is_offline:
@@ -88,11 +88,6 @@ class Settings(Fitting):
     @property
     def link_hosts(self) -> tuple[str, ...]:
         return tuple(self.safety.link_hosts.split(",")) if self.safety.link_hosts else ()
-
-    @property
-    def provider(self) -> str:
-        """Return the provider in force: the one that is set, else that of the key that is set, else offline."""
-        return self.llm.provider
 
     @property
     def asks_a_server(self) -> bool:

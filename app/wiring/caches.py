@@ -49,7 +49,6 @@ class Caches:
 
     settings: Settings
     clock: Clock
-    store: ExpiringStore | None = None
     stats: CacheStats = field(default_factory=CacheStats)
 
     def embeddings(self, embeddings: Embeddings) -> Embeddings:
@@ -99,8 +98,6 @@ class Caches:
 
     @cached_property
     def _store(self) -> ExpiringStore:
-        if self.store is not None:
-            return self.store
         settings, ttl_s = self.settings, self.settings.cache.ttl
         if settings.cache.backend == "memory":
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
@@ -115,7 +112,7 @@ def answer_facts(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     # missing one would return wrong answers. Secrets are dumped as asterisks.
     depended_on = {variable for group in ANSWERING for variable in group.variables()} - PLACES
     dumped = settings.as_variables(sorted(depended_on | {"chunk_size", "chunk_overlap"}), mode="json")
-    return texts, dumped | {"provider": settings.provider}
+    return texts, dumped | {"provider": settings.llm.provider}
 
 
 class HighCertificate(BaseModel):

@@ -318,7 +318,7 @@ class Answerer:
                 reminder=text("reminder"),
                 parts=text("parts"),
                 no_results=text("no_results"),
-                unread=None if settings.provider != "offline" or markers_suffice else text("unread"),
+                unread=None if settings.llm.provider != "offline" or markers_suffice else text("unread"),
                 translations=translations,
                 context=FormatContext(
                     max_tokens=settings.prompt.context_tokens,

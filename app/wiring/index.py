@@ -24,9 +24,8 @@ from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.library import Library, folder_beside, read_scopes
-from app.wiring.storage import current_of, ledger_of, parser, sample_corpus, stored_index
+from app.wiring.storage import current_of, ledger_of, parser, stored_index
 from app.wiring.upgrade import bring_index_over
-from chains.caching.typed_cache import ExpiringStore
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.engine import Engine, PlainEngine, Reading
@@ -47,7 +46,6 @@ class Parts:
     model: BaseChatModel | None = None
     chain: Runnable[Any, Any] | None = None
     outbox: Outbox | None = None
-    cache_store: ExpiringStore | None = None
 
 
 @dataclass(frozen=True)
@@ -146,12 +144,12 @@ def open_index(settings: Settings, *, clock: Clock | None = None, parts: Parts |
     """Return the index that the settings name; nothing is read before it is asked for."""
     clock, parts = clock or SystemClock(), parts or Parts()
     keep_faults(Faults(ledger_of(settings)).keep)
-    caches = Caches(settings, clock, parts.cache_store)
+    caches = Caches(settings, clock)
     embedder: Embeddings = hooks.load("embeddings", settings.embedding.provider)(settings, clock)
     embeddings = caches.embeddings(parts.embeddings or MemoizedEmbeddings(embedder))
     stored = stored_index(settings, embeddings)
     current = current_of(stored, lambda: bring_index_over(settings, stored))
-    library = Library(settings, current, sample_corpus().resolve())
+    library = Library(settings, current)
     tokens = WordPieces(embedder.tokenizer) if isinstance(embedder, OnnxEmbeddings) else FourCharacters()
     return Index(settings, clock, parts, caches, embedder, embeddings, tokens, stored, current, library)
 
@@ -209,7 +207,7 @@ def _fetch(settings: Settings, address: str, every: Mirrored, progress: Progress
         msg = f"{parts.scheme}:// needs a bucket or a host"
     if msg:
         raise IngestionError(msg)
-    base, ledger = folder_beside(settings, None, "sources"), ledger_of(settings)
+    base, ledger = folder_beside(settings, "sources"), ledger_of(settings)
     key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
     try:
         with ledger.lock(f"fetch-{key}") as ours:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,9 +62,7 @@ class Library:
 
     settings: Settings
     current: Callable[[], Passages]
-    sample: Path
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _large: Passages | None = field(default=None, init=False)
     _listed: tuple[Passages, date, dict[Audience, Catalogue]] | None = field(default=None, init=False)
 
     def catalogue(self, audience: Audience | None = None) -> Catalogue:
@@ -82,10 +80,7 @@ class Library:
 
     def compared(self, current: Passages, audience: Audience) -> Catalogue | None:
         """Return the documents that an audience may see; None where there are too many to compare for a question."""
-        is_listed = self._listed is not None and self._listed[0] is current
-        if not is_listed and self._large is not current and len(current.sources()) > MOST_COMPARED:
-            self._large = current
-        return None if self._large is current else self.catalogue_of(current, audience)
+        return None if _is_large(current) else self.catalogue_of(current, audience)
 
     def find(self, doc_id: str) -> Entry | None:
         """Return a document; None if it is unknown or the caller may not see it."""
@@ -125,7 +120,7 @@ class Library:
         return source.path.is_relative_to(uploads_folder(self.settings))
 
     def is_sample(self, source: Source) -> bool:
-        return Path(source.root) == self.sample
+        return Path(source.root) == sample_corpus().resolve()
 
     def close(self) -> None:
         """Stop the workers that draw pages."""
@@ -135,12 +130,17 @@ class Library:
 
 def uploads_folder(settings: Settings) -> Path:
     """Return the folder of documents added over HTTP; every index has its own."""
-    return folder_beside(settings, None, "uploads")
+    return folder_beside(settings, "uploads")
 
 
-def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
-    """Return the configured folder, or one beside the index; every index has its own below it."""
-    return (chosen or settings.chroma.path.parent / name).expanduser().resolve() / settings.store.collection
+def folder_beside(settings: Settings, name: str) -> Path:
+    """Return a folder beside the index; every collection has its own below it."""
+    return (settings.chroma.path.parent / name).expanduser().resolve() / settings.store.collection
+
+
+@lru_cache(maxsize=4)
+def _is_large(index: Passages) -> bool:
+    return len(index.sources()) > MOST_COMPARED
 
 
 def read_catalogue(index: Passages, hosts: Collection[str] = ()) -> Catalogue:

@@ -35,7 +35,7 @@ PROBE_TIMEOUT_S = 0.3
 
 def chat_model(settings: Settings, embeddings: Embeddings, *, clock: Clock, tokens: TokenCounter) -> BaseChatModel:
     """Return the chat model; without a provider it is the offline answerer alone."""
-    if settings.provider == OFFLINE:
+    if settings.llm.provider == OFFLINE:
         return offline_model(settings, embeddings)
     return ResilientChatModel(
         providers=providers(settings, clock),
@@ -54,7 +54,7 @@ def offline_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
 
 def second_reader(settings: Settings, embeddings: Embeddings) -> Callable[[Generated], AIMessage | None] | None:
     """Return what quotes the passages where the model has no answer that they support; None where nothing may."""
-    if settings.provider == OFFLINE or not settings.llm.fallback:
+    if settings.llm.provider == OFFLINE or not settings.llm.fallback:
         return None
     return partial(hooks.wing("offline:quoted_instead"), offline_model(settings, embeddings))
 
@@ -109,7 +109,7 @@ async def close(models: Mapping[str, BaseChatModel]) -> None:
 
 
 def first_model(settings: Settings) -> BaseChatModel:
-    model: BaseChatModel = hooks.load("models", settings.provider)(settings)
+    model: BaseChatModel = hooks.load("models", settings.llm.provider)(settings)
     return model
 
 
@@ -133,7 +133,7 @@ def openai_compatible(settings: Settings) -> BaseChatModel:
 
 def local_server(settings: Settings) -> BaseChatModel:
     """Return the model of a server on this machine; by default the first that it lists."""
-    with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
+    with hooks.from_extra("openai", f"LLM_PROVIDER={settings.llm.provider}"):
         from app.adapters.llm.openai_compatible import local_model
     name = None if settings.llm.model == LISTED_MODEL else settings.llm.model
     return local_model(**_options(settings) | {"model": name})
@@ -146,7 +146,7 @@ def _options(settings: Settings) -> dict[str, Any]:
 
 def unused_local_server(settings: Settings) -> str | None:
     """Return the local provider whose server answers on its default port, if none was chosen; else None."""
-    if settings.llm.chosen is not None or settings.provider != "offline":
+    if settings.llm.chosen is not None or settings.llm.provider != "offline":
         return None
     return next((name for name, url in LOCAL_SERVERS.items() if lists_models(url)), None)
 

@@ -2,15 +2,13 @@
 
 import asyncio
 import atexit
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread  # Its threads are not those that questions wait for.
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from app import hooks
@@ -20,7 +18,7 @@ from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.llm import providers_of
 from chains.around import Observer
-from chains.caching.typed_cache import EVENTS, LEVELS, CacheStats
+from chains.caching.typed_cache import EVENTS, LEVELS
 from chains.errors import LLMCircuitError, LLMRateLimitError, VectorStoreError
 from chains.generation.resilient import Provider
 from chains.logs import get_logger
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
     from app.observability.metrics import Metrics
+    from app.wiring.service import Service
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 SCORES_WAITING = 1000
@@ -104,21 +103,14 @@ def check_outbox(outbox: Outbox) -> None:
         log.warning("events_wait_in_memory", error=str(error))
 
 
-def metrics_of(
-    tracing: Tracing,
-    caches: CacheStats,
-    outbox: Outbox | None,
-    models: Mapping[str, BaseChatModel],
-    uploads: Any,
-    *,
-    shared: Path | None = None,
-) -> "Metrics":
-    """Return the metrics of GET /metrics; `models` may grow, and worker processes have a `shared` folder."""
+def metrics_of(service: "Service") -> "Metrics":
+    """Return the metrics of GET /metrics."""
     from app.observability.metrics import Metrics, counter, gauge
 
     def read() -> "Iterator[Metric]":
+        outbox, uploads, models = service.index.outbox, service.uploads, service.answerer.models
         dropped, faults = "Traces that the backend did not accept", "Steps beside an answer or an ingestion that failed"
-        yield counter("waypoint_traces_dropped", dropped, ("backend",), tracing.dropped())
+        yield counter("waypoint_traces_dropped", dropped, ("backend",), service.tracing.dropped())
         yield counter("waypoint_side_step_faults", faults, ("step",), counts)
         providers = {(model, provider.breaker.name): provider for model, provider in providers_of(models)}
         state = "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open"
@@ -129,7 +121,7 @@ def metrics_of(
         retries = {labels: provider.retries.count for labels, provider in providers.items()}
         yield counter("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
         for event in EVENTS:
-            by_level = {level: caches.of(level, event) for level in LEVELS}
+            by_level = {level: service.index.caches.stats.of(level, event) for level in LEVELS}
             yield counter(f"waypoint_cache_{event}", f"Cache {event}", ("level",), by_level)
         if uploads is not None:
             files = {"added": uploads.added, "failed": uploads.failed}
@@ -140,7 +132,7 @@ def metrics_of(
             events = {"sent": outbox.sent, "dropped": outbox.dropped}
             yield counter("waypoint_events", "Events by result", ("result",), events)
 
-    return Metrics(shared=shared, read=read)
+    return Metrics(shared=service.settings.logs.metrics_folder, read=read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +142,11 @@ class Check:
     name: str
     ask: Callable[[], Awaitable[str | None]]
     required: bool = False
+
+    @classmethod
+    def blocking(cls, name: str, ask: Callable[[], str | None]) -> "Check":
+        """Ask what questions cannot do without, in a thread."""
+        return cls(name, partial(to_thread.run_sync, ask), required=True)
 
 
 def index_check(embeddings: Embeddings, store: Callable[[], Passages]) -> Check:
@@ -166,12 +163,7 @@ def index_check(embeddings: Embeddings, store: Callable[[], Passages]) -> Check:
             raise VectorStoreError(msg)
         return index.searched_by().partition(":")[0]
 
-    return Check("vector_store", partial(to_thread.run_sync, search), required=True)
-
-
-def service_check(name: str, check: Callable[[], None]) -> Check:
-    """Probe a service without which nothing is found, by a check that blocks."""
-    return Check(name, partial(to_thread.run_sync, check), required=True)
+    return Check.blocking("vector_store", search)
 
 
 def provider_check(provider: Provider, *, model: str | None = None) -> Check:

@@ -29,7 +29,6 @@ from app.wiring.observability import (
     index_check,
     metrics_of,
     provider_check,
-    service_check,
     tracing_of,
 )
 from app.wiring.storage import ledger_of, settings_to_ask
@@ -163,8 +162,7 @@ class Service:
 
     @cached_property
     def metrics(self) -> "Metrics":
-        counted = self.index.caches.stats, self.index.outbox, self.answerer.models, self.uploads
-        return metrics_of(self.tracing, *counted, shared=self.settings.logs.metrics_folder)
+        return metrics_of(self)
 
     @cached_property
     def chain(self) -> Chain:
@@ -213,11 +211,11 @@ class Service:
         """Return the readiness checks of everything that the settings and the models built so far depend on."""
         index, answerer, settings = self.index, self.answerer, self.settings
         if answerer.remote is not None:
-            checks = [service_check("retrieval", answerer.remote.check)]
+            checks = [Check.blocking("retrieval", answerer.remote.check)]
         else:
             checks = [index_check(index.parts.embeddings or index.embedder, index.current)]
         if settings.embedding.provider == "openai-compatible":
-            checks.append(service_check("embeddings", cast("HttpEmbeddings", index.embedder).check))
+            checks.append(Check.blocking("embeddings", cast("HttpEmbeddings", index.embedder).check))
         usual = settings.llm.model
         for name, provider in providers_of({usual: answerer.model()} | answerer.models):
             checks.append(provider_check(provider, model=None if name == usual else name))
@@ -297,7 +295,9 @@ def open_service(
     if serving:
         observers.append(service.metrics)
         if index.outbox is not None:
-            observers.append(index.outbox.observer("offline" if settings.provider == "offline" else settings.llm.model))
+            observers.append(
+                index.outbox.observer("offline" if settings.llm.provider == "offline" else settings.llm.model)
+            )
     if answer_log is not None:
         observers.append(answer_log)
     observers += (make(service) for make in hooks.each("observers"))

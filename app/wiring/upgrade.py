@@ -24,7 +24,7 @@ def bring_over(settings: Settings) -> list[str]:
     events = _place("EVENTS_PATH", "storage/events.sqlite3")
     uploads = uploads_folder(settings)
     jobs = uploads.with_name(f"{uploads.name}.jobs")
-    records = folder_beside(settings, None, "sources") / "records"
+    records = folder_beside(settings, "sources") / "records"
     done = earlier.bring_from_postgres(database) if database.dialect == "postgresql" else []
     if events.exists():
         done.append(f"{earlier.bring_events(database, events)} waiting events of {events}")

@@ -43,21 +43,24 @@ LEVELS = {
 OWN_SERVERS = {"ollama": "http://127.0.0.1:11434/v1", "llama-cpp": "http://127.0.0.1:8080/v1"}
 PATIENT = {"llm.api_key": None, "llm.timeout_s": 300, "request_timeout_s": 330, "llm.rewriting_timeout_s": 30}
 READ: dict[str, list[tuple[dict[str, str], dict[str, Any]]]] = {
-    "nothing set means offline": [({}, {"provider": "offline"})],
+    "nothing set means offline": [({}, {"llm.provider": "offline"})],
     "a key means groq, unless a provider is named": [
-        ({"GROQ_API_KEY": "gsk_x"}, {"provider": "groq"}),
-        ({"GROQ_API_KEY": "gsk_x", "LLM_PROVIDER": "offline"}, {"provider": "offline"}),
-        ({"GROQ_API_KEY": "gsk_x", "OPENROUTER_API_KEY": "sk-or-x"}, {"provider": "groq"}),
+        ({"GROQ_API_KEY": "gsk_x"}, {"llm.provider": "groq"}),
+        ({"GROQ_API_KEY": "gsk_x", "LLM_PROVIDER": "offline"}, {"llm.provider": "offline"}),
+        ({"GROQ_API_KEY": "gsk_x", "OPENROUTER_API_KEY": "sk-or-x"}, {"llm.provider": "groq"}),
     ],
     "openrouter without a model takes its free one": [
-        ({"OPENROUTER_API_KEY": "sk-or-x", **more}, {"provider": "openrouter", "llm.model": FREE})
+        ({"OPENROUTER_API_KEY": "sk-or-x", **more}, {"llm.provider": "openrouter", "llm.model": FREE})
         for more in ({}, {"LLM_PROVIDER": "openrouter"}, {"LLM_PROVIDER": "OpenRouter"}, {"LLM_MODEL": ""})
     ],
     "a key of openrouter beside another provider changes no model": [
         ({"OPENROUTER_API_KEY": "sk-or-x", "LLM_PROVIDER": "offline"}, {"llm.model": "llama-3.1-8b-instant"})
     ],
     "the names of the chat service before mean the same": [
-        ({"OPENROUTER_API_KEY": "sk-or-x", "PRIMARY_MODEL_ID": FREE}, {"provider": "openrouter", "llm.model": FREE}),
+        (
+            {"OPENROUTER_API_KEY": "sk-or-x", "PRIMARY_MODEL_ID": FREE},
+            {"llm.provider": "openrouter", "llm.model": FREE},
+        ),
         ({"REDIS_HOST": "redis", "REDIS_PORT": "6380"}, {"redis.url": "redis://redis:6380/0"}),
         ({"RABBITMQ_HOST": "broker"}, {"events.rabbitmq_url": "amqp://guest:guest@broker:5672/"}),
     ],
@@ -69,7 +72,8 @@ READ: dict[str, list[tuple[dict[str, str], dict[str, Any]]]] = {
         for url in ("redis://127.0.0.1", "rediss://:secret@host:6379/1", "unix:///run/redis.sock")
     ],
     "a server of one's own needs nothing but its name, and gets time": [
-        ({"LLM_PROVIDER": name}, {"provider": name, "llm.base_url": url} | PATIENT) for name, url in OWN_SERVERS.items()
+        ({"LLM_PROVIDER": name}, {"llm.provider": name, "llm.base_url": url} | PATIENT)
+        for name, url in OWN_SERVERS.items()
     ],
     "what is set wins over what the provider stands for": [
         (

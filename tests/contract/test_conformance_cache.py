@@ -51,8 +51,7 @@ def text(value):
 
 
 def another_model(given, tmp_path, groq):
-    shared = MemoryStore(capacity=1000000, clock=StoppedClock())
-    first, second = (services(groq, shared, llm_model=model) for model in ("gpt-4o-mini", "gpt-4o"))
+    first, second = (services(groq, cache_backend="ledger", llm_model=model) for model in ("gpt-4o-mini", "gpt-4o"))
     ingest(first, tmp_path, "The rate is nine.")
     first.chain.invoke(QUESTION)
     told = second.chain.invoke(QUESTION)["metadata"]
@@ -69,11 +68,9 @@ def rebuilt_index(given, tmp_path, groq):
     return {"retrievalHit": told["metadata"]["cache"] == "retrieval", "docs": len(told["documents"])}
 
 
-def services(groq, cache_store=None, **settings):
+def services(groq, **settings):
     options = {"llm_api_key": "k", "llm_base_url": groq.url, "scope_file": "off", "cache_enabled": True}
-    return open_service(
-        load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings(), cache_store=cache_store)
-    )
+    return open_service(load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings()))
 
 
 def ingest(service, tmp_path, words, **options):

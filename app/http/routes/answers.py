@@ -259,12 +259,12 @@ async def chat(request: Request, body: Any) -> ChatAnswer:
 async def health(request: Request) -> ChatHealth:
     """Return that the service is up, and which model and retrieval it uses."""
     settings = request.app.state.services.settings
-    configured = settings.provider != "offline"
+    configured = settings.llm.provider != "offline"
     chroma = f"http{'s' if settings.chroma.ssl else ''}://{settings.chroma.host}:{settings.chroma.port}"
     server = "postgresql" if settings.store.kind == "postgres" else chroma
     here = server if settings.asks_a_server else "in-process"
     host = urlsplit(settings.llm.base_url or "").hostname or ""
-    is_openrouter = settings.provider == "openrouter" or f".{host}".endswith(".openrouter.ai")
+    is_openrouter = settings.llm.provider == "openrouter" or f".{host}".endswith(".openrouter.ai")
     return ChatHealth(
         **health_of(request).model_dump(),
         retrieval_url=str(masked(settings.retrieval.url or here)),

@@ -111,7 +111,7 @@ def page_router(services: Service) -> APIRouter:
     settings, anonymous, library = services.settings, services.access.anonymous, services.index.library
     is_remote = settings.retrieval.url is not None
     examples: Examples = read_page_file(EXAMPLES, file_in(settings.web.page, EXAMPLES))
-    if settings.provider == "offline":  # It reads no other language.
+    if settings.llm.provider == "offline":  # It reads no other language.
         examples = {"en": examples.get("en", [])}
     own_teams = file_in(settings.web.page, TEAMS)
     teams = read_page_file(TEAMS, own_teams)
@@ -331,6 +331,6 @@ def me(request: Request, response: Response) -> Me:
         audience=identity.audience,
         feedback=identity.may(Scope.FEEDBACK),
         shares=services.answer_log is not None,
-        model=None if settings.provider == "offline" else settings.llm.model,
+        model=None if settings.llm.provider == "offline" else settings.llm.model,
         version=request.app.version,
     )

@@ -227,7 +227,7 @@ _RESPONSE = Response("llama-3.1-8b-instant").whole(ANSWER) | {"id": "resp_0b6d7c
 
 def completions_router(services: Service) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
-    names = (OFFLINE,) if services.settings.provider == OFFLINE else services.settings.llm.models
+    names = (OFFLINE,) if services.settings.llm.provider == OFFLINE else services.settings.llm.models
     created = int(time.time())
     models = {name: Model(id=name, created=created) for name in names}
     conversation = Policy(body_bytes=128 * KILOBYTE, errors="openai", invalid={"": "a JSON object with messages"})
