@@ -145,9 +145,8 @@ def _models(settings: Settings) -> Iterator[Trial]:
 
 def _certificate(settings: Settings) -> Iterator[Trial]:
     from app.wiring.caches import COMMAND, REMEDY, Certification
-    from app.wiring.storage import ledger_of
 
-    certification = Certification(settings, lambda: ledger_of(settings).fact("version"))
+    certification = Certification(settings)
     status = certification.status if settings.retrieval.url is None else None
     with suppress(WaypointError):  # The trial itself reports this error.
         status = status if status and certification.certificate else None

@@ -257,8 +257,7 @@ class ModerationSettings(v.Group):
 
 
 ANSWERING: tuple[type[v.Group], ...] = (
-    *(LLMSettings, EmbeddingSettings, StoreSettings, ChromaSettings, RetrievalSettings),
-    *(PromptSettings, CitationSettings, ConfidenceSettings, SafetySettings),
-    ModerationSettings,
+    *(LLMSettings, EmbeddingSettings, StoreSettings, RetrievalSettings, PromptSettings, CitationSettings),
+    *(ConfidenceSettings, SafetySettings, ModerationSettings),
 )
-"""What an answer depends on."""
+"""What an answer depends on, besides where its index is."""

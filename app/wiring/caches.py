@@ -31,7 +31,6 @@ from chains.state import Answer, Question
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
 
-PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl"}
 FACT = "certificate"  # of the ledger.
 COMMAND = "`waypoint eval QUESTIONS --certify`"
 REMEDY = f"make it again by {COMMAND}, or remove it by `waypoint eval QUESTIONS --no-certify`"
@@ -110,7 +109,7 @@ def answer_facts(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
     # Those for answering and chunking, not the addresses of services. New answering settings enter by themselves: a
     # missing one would return wrong answers. Secrets are dumped as asterisks.
-    depended_on = {variable for group in ANSWERING for variable in group.variables()} - PLACES
+    depended_on = {variable for group in ANSWERING for variable in group.variables()}
     dumped = settings.as_variables(sorted(depended_on | {"chunk_size", "chunk_overlap"}), mode="json")
     return texts, dumped | {"provider": settings.llm.provider}
 
@@ -139,10 +138,9 @@ class HighCertificate(BaseModel):
 
 @dataclass(frozen=True)
 class Certification:
-    """The certificate of these settings' index, if there is one; `index_version` returns the current version."""
+    """The certificate of these settings' index, if there is one."""
 
     settings: Settings
-    index_version: Callable[[], str | None]
 
     @cached_property
     def certificate(self) -> HighCertificate | None:
@@ -167,7 +165,7 @@ class Certification:
         Raise VectorStoreError if the ledger cannot be written.
         """
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        made = HighCertificate(date=date, made_by={"index": str(self.index_version()), **self._made_by}, **values)
+        made = HighCertificate(date=date, made_by=self._made_by(), **values)
         ledger_of(self.settings).state(FACT, made.model_dump_json())
 
     def forget(self) -> None:
@@ -177,8 +175,7 @@ class Certification:
     def changed(self) -> list[str]:
         if self.certificate is None:
             return []
-        now = {"index": str(self.index_version()), **self._made_by}
-        return [name for name, value in now.items() if self.certificate.made_by.get(name) != value]
+        return [name for name, value in self._made_by().items() if self.certificate.made_by.get(name) != value]
 
     def status(self) -> str:
         """Return what is certified, in words.
@@ -208,8 +205,11 @@ class Certification:
             self.changed if same_chain else lambda: ["citation style"],
         )
 
+    def _made_by(self) -> dict[str, str]:
+        return {"index": str(ledger_of(self.settings).fact("version")), **self._made_beside}
+
     @cached_property
-    def _made_by(self) -> Mapping[str, str]:
+    def _made_beside(self) -> Mapping[str, str]:
         """Return what made the answers besides the index and the model; an evaluation shows factors in any case."""
         settings = self.settings.replace(confidence_include_factors=True)
         prompts, values = answer_facts(settings)

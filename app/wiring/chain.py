@@ -356,7 +356,7 @@ def open_answerer(index: Index) -> Answerer:
     if settings.retrieval.url is not None:
         remote = remote_retriever(settings, clock)
     else:
-        certification = Certification(settings, index.stored.version)
+        certification = Certification(settings)
     if settings.safety.enabled and settings.moderation.provider != "off":
         moderation = hooks.wing("safety.moderator:moderation_of")(settings, clock)
     if remote is None or settings.retrieval.scope_file is not None:

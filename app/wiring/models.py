@@ -140,8 +140,7 @@ def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) 
 
 def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> retrievers.ChunkRetriever:
     """Search by meaning and words, and have the language model shorten what is found."""
-    base = settings.replace(retriever_type="hybrid")
-    found = retriever_of(base, store=store, words=words, model=model)
+    found = hybrid(settings, store, words, model)
     prompt = prompts.load("compression", settings.prompt.folder)
     return retrievers.CompressionRetriever(retriever=found, model=model(), prompt=prompt, **_limits(settings))
 

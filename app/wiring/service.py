@@ -135,7 +135,6 @@ class Service:
 
     Attributes:
         answer_log: The log of answers; None if it is off, or this service only tests or measures.
-        serving: Whether calls are counted and published as events; single commands need neither.
     """
 
     answerer: Answerer
@@ -144,7 +143,6 @@ class Service:
     conversations: ConversationStore
     answer_log: AnswerLog | None
     observers: list[Observer]
-    serving: bool
     _numbered: dict[str, Chain] = field(default_factory=dict, init=False)
 
     @property
@@ -291,7 +289,7 @@ def open_service(
     conversations = Conversations(ledger_of(settings), ttl_s=settings.database.session_ttl, capacity=MOST_CONVERSATIONS)
     observers: list[Observer] = [CallLog(questions=settings.logs.questions), *tracing.observers]
     access = Access(settings)
-    service = Service(open_answerer(index), access, tracing, conversations, answer_log, observers, serving)
+    service = Service(open_answerer(index), access, tracing, conversations, answer_log, observers)
     if serving:
         observers.append(service.metrics)
         if index.outbox is not None:
