@@ -204,7 +204,7 @@ def migrate() -> None:
 def upgrade() -> None:
     """Bring what earlier programs kept in files and other tables into the ledger; nothing is embedded again."""
     from app.wiring import open_index
-    from app.wiring.upgrade import bring_index_over, bring_over
+    from app.wiring.storage import bring_index_over, bring_over
 
     settings = read_settings()
     index = bring_index_over(settings, open_index(settings).stored)

@@ -23,9 +23,8 @@ from app.ledger.work import Copies, Faults
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import Library, folder_beside, read_scopes
-from app.wiring.storage import current_of, ledger_of, parser, stored_index
-from app.wiring.upgrade import bring_index_over
+from app.wiring.library import Library, read_scopes
+from app.wiring.storage import bring_index_over, current_of, folder_beside, ledger_of, parser, stored_index
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.engine import Engine, PlainEngine, Reading
@@ -148,7 +147,7 @@ def open_index(settings: Settings, *, clock: Clock | None = None, parts: Parts |
     embedder: Embeddings = hooks.load("embeddings", settings.embedding.provider)(settings, clock)
     embeddings = caches.embeddings(parts.embeddings or MemoizedEmbeddings(embedder))
     stored = stored_index(settings, embeddings)
-    current = current_of(stored, lambda: bring_index_over(settings, stored))
+    current = current_of(settings, stored)
     library = Library(settings, current)
     tokens = WordPieces(embedder.tokenizer) if isinstance(embedder, OnnxEmbeddings) else FourCharacters()
     return Index(settings, clock, parts, caches, embedder, embeddings, tokens, stored, current, library)

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 
 from app.ledger.passages import Passages
 from app.settings import Settings
-from app.wiring.storage import sample_corpus
+from app.wiring.storage import sample_corpus, uploads_folder
 from chains.documents.audience import INTERNAL, Audience, audience_of, caller_audience
 from chains.documents.library import Entry, describe
 from chains.documents.versions import told_apart, with_labels
@@ -126,16 +126,6 @@ class Library:
         """Stop the workers that draw pages."""
         if pages := self.__dict__.pop("pages", None):
             pages.close()
-
-
-def uploads_folder(settings: Settings) -> Path:
-    """Return the folder of documents added over HTTP; every index has its own."""
-    return folder_beside(settings, "uploads")
-
-
-def folder_beside(settings: Settings, name: str) -> Path:
-    """Return a folder beside the index; every collection has its own below it."""
-    return (settings.chroma.path.parent / name).expanduser().resolve() / settings.store.collection
 
 
 @lru_cache(maxsize=4)

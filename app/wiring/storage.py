@@ -1,5 +1,6 @@
-"""Where things are: the ledger, the sample corpus, and the index, which is opened again whenever it changes."""
+"""Where things are, and how they move there: the ledger, the index, folders, copies, and what was kept before."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -10,15 +11,16 @@ from typing import TYPE_CHECKING
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
-from app.ledger import open_database
+from app.ledger import earlier, open_database
 from app.ledger.database import Database
-from app.ledger.index import PassageIndex, Row
+from app.ledger.index import FORMAT, REBUILD, PassageIndex, Row
 from app.ledger.passages import AT_ONCE, Passages, Recipe
 from app.ledger.vectors import VectorIndex
 from app.settings import Settings
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
 from chains.ingestion.writing import Change
+from chains.logs import get_logger
 from chains.ports import Progress
 from chains.scope import SCOPE_FILE
 
@@ -31,6 +33,8 @@ SAMPLE_INDEX = Path("storage/sample/chroma")
 TIMEOUT_S = 10  # Of a request to a Chroma server.
 # Processor time and memory for reading one file.
 READING_S, READING_MB = 60, 1024
+
+log = get_logger(__name__)
 
 
 def ledger_of(settings: Settings) -> Database:
@@ -50,6 +54,16 @@ def ledger_file(settings: Settings) -> Path:
 @lru_cache(maxsize=MOST_OPEN)
 def _opened(file: Path, url: str | None, collection: str) -> Database:
     return open_database(file, url, collection=collection)
+
+
+def uploads_folder(settings: Settings) -> Path:
+    """Return the folder of documents added over HTTP; every index has its own."""
+    return folder_beside(settings, "uploads")
+
+
+def folder_beside(settings: Settings, name: str) -> Path:
+    """Return a folder beside the index; every collection has its own below it."""
+    return (settings.chroma.path.parent / name).expanduser().resolve() / settings.store.collection
 
 
 def sample_corpus() -> Path:
@@ -99,18 +113,18 @@ def chroma_vectors(settings: Settings) -> "ChromaFolder | ChromaServer":
     return ChromaServer(Server(chroma.host, chroma.port, chroma.ssl, key, TIMEOUT_S), collection)
 
 
-def current_of(index: PassageIndex, bring_over: Callable[[], object]) -> Callable[[], Passages]:
+def current_of(settings: Settings, index: PassageIndex) -> Callable[[], Passages]:
     """Return what returns the index as it is now, opened again whenever an ingestion of any process has changed it.
 
-    Where nothing was ever ingested, `bring_over` may find an index of an earlier form. It raises a ConfigurationError
-    where the index does not match the settings, and a VectorStoreError where it cannot be opened.
+    Where nothing was ever ingested, there may be an index of an earlier form. It raises a ConfigurationError where the
+    index does not match the settings, and a VectorStoreError where it cannot be opened.
     """
     lock, opened = threading.Lock(), list[Passages]()
 
     def current() -> Passages:
         version = index.version()
         if version is None:
-            bring_over()
+            bring_index_over(settings, index)
             version = index.version()
         with lock:
             if not opened or opened[0].version != version:
@@ -170,3 +184,63 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: P
         change = Change(reset=True, sources=sources, scopes=passages.scopes())
         into.publish(change, rows(), written=passages.sources())
     return total
+
+
+def bring_over(settings: Settings) -> list[str]:
+    """Bring what earlier programs kept in files beside the index into the ledger; return a line for each file.
+
+    Events and jobs of their last places are found.
+    """
+    database = ledger_of(settings)
+    events = _place("EVENTS_PATH", "storage/events.sqlite3")
+    uploads = uploads_folder(settings)
+    jobs = uploads.with_name(f"{uploads.name}.jobs")
+    records = folder_beside(settings, "sources") / "records"
+    done = earlier.bring_from_postgres(database) if database.dialect == "postgresql" else []
+    if events.exists():
+        done.append(f"{earlier.bring_events(database, events)} waiting events of {events}")
+    if jobs.exists():
+        done.append(f"{earlier.bring_jobs(database, jobs)} uploads of {jobs}")
+    done += [f"{earlier.bring_copies(database, file)} copies of {file}" for file in sorted(records.glob("*.sqlite3"))]
+    return done
+
+
+def bring_index_over(settings: Settings, index: PassageIndex) -> str | None:
+    """Bring an index of an earlier form into an empty ledger, under the lock of an ingestion; return what was done.
+
+    Raise ConfigurationError if it is of an older form still, or was made with another embedding model; VectorStoreError
+    if it cannot be read, or not all of it has arrived; the ledger is empty then.
+    """
+    if index.version() is not None or _earlier(settings, index) is None:  # A first ingestion may hold the lock.
+        return None
+    with index.locked():
+        old = None if index.version() is not None else _earlier(settings, index)
+        if old is None:
+            return None
+        log.warning("brings_index_over", place=old.place, into=index.place)
+        if old.made_format != FORMAT or old.model != index.recipe.embedding_model:
+            msg = f"the index in {old.place} was made by an earlier version or with another model; {REBUILD}"
+            raise ConfigurationError(msg)
+        sources = {source.doc_id: source for source in old.sources}
+        index.publish(Change(sources=sources, scopes=old.scopes), old.rows, written=old.sources)
+    return f"{index.count()} passages of {old.place}, which can be deleted now"
+
+
+def _place(variable: str, default: str) -> Path:
+    """Return the file that a setting of before may still name."""
+    return Path(os.environ.get(variable) or default).expanduser()  # noqa: TID251 - a name of before.
+
+
+def _earlier(settings: Settings, index: PassageIndex) -> earlier.Earlier | None:
+    folder = settings.chroma.path.expanduser() / settings.store.collection
+    if index.database.dialect == "postgresql":
+        return earlier.in_postgres(index.database, settings.store.collection)
+    if settings.store.kind == "memory":
+        return earlier.in_memory_file(_place("MEMORY_STORE_PATH", "storage/memory-vector-store.json"))
+    if settings.chroma.host is None:
+        if not (version := folder / "version").is_file():
+            return None
+        folder /= version.read_text().strip()
+    elif not (folder / earlier.RECORDS).exists():
+        return None
+    return earlier.in_chroma(chroma_vectors(settings).earlier(folder), folder)

@@ -18,8 +18,7 @@ from app.http.errors import RequestRefusedError
 from app.http.policy import MEGABYTE
 from app.wings.uploads.jobs import Job, Jobs, Places, UploadReport, folder_of
 from app.wiring.index import Index
-from app.wiring.library import uploads_folder
-from app.wiring.storage import ledger_of, parser
+from app.wiring.storage import ledger_of, parser, uploads_folder
 from chains.documents.audience import Audience
 from chains.errors import IndexBusyError
 from chains.ingestion.files import Chosen, Problem
