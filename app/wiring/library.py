@@ -128,7 +128,7 @@ class Library:
             pages.close()
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)  # Not more: old passages would keep their vectors in memory.
 def _is_large(index: Passages) -> bool:
     return len(index.sources()) > MOST_COMPARED
 
