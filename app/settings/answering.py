@@ -254,10 +254,3 @@ class ModerationSettings(v.Group):
         """Return whether the provider of the language model moderates too, so that key and address are the same."""
         same = {"groq": "groq", "openai": "openai-compatible"}
         return self.api_key is None and same.get(self.provider) == llm.provider
-
-
-ANSWERING: tuple[type[v.Group], ...] = (
-    *(LLMSettings, EmbeddingSettings, StoreSettings, RetrievalSettings, PromptSettings, CitationSettings),
-    *(ConfidenceSettings, SafetySettings, ModerationSettings),
-)
-"""What an answer depends on, besides where its index is."""

@@ -55,22 +55,19 @@ class Settings(Fitting):
     names_index: bool = False
     """Whether there is a `.env`, or a variable says which index is asked."""
 
-    def as_variables(self, names: Iterable[str] | None = None, **options: Any) -> dict[str, Any]:
-        """Return the values by their variables, by default of all; `options` are those of `model_dump`."""
-        values: dict[str, Any] = {}
-        for name, group in groups().items():
-            dumped = getattr(self, name).model_dump(**options)
-            values |= {variable: dumped[field] for variable, field in group.variables().items() if field in dumped}
-        return values if names is None else {name: values[name] for name in names if name in values}
+    def as_variables(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Return the values by their variables, by default of all."""
+        given = ((variable, *_places()[variable]) for variable in names or fields())
+        return {variable: getattr(getattr(self, group), field) for variable, group, field in given}
 
     def replace(self, **variables: Any) -> "Settings":
         """Return the settings with other values, by their variables in lower case; they are not checked."""
-        changed: dict[str, Any] = {}
-        for name, group in groups().items():
-            update = {field: variables[v] for v, field in group.variables().items() if v in variables}
-            if update:
-                changed[name] = getattr(self, name).model_copy(update=update)
-        return self.model_copy(update=changed)
+        changed: dict[str, dict[str, Any]] = {}
+        for variable, value in variables.items():
+            group, field = _places()[variable]
+            changed.setdefault(group, {})[field] = value
+        groups = {name: getattr(self, name).model_copy(update=update) for name, update in changed.items()}
+        return self.model_copy(update=groups)
 
     def contradictions(self) -> Iterator[str]:
         retrieval, moderation, is_offline = self.retrieval, self.moderation, self.llm.provider == "offline"
@@ -134,12 +131,12 @@ class Settings(Fitting):
 
 def fields() -> Mapping[str, FieldInfo]:
     """Return every setting by its variable, in lower case; other programs' names for them are left out."""
-    every = (
-        (variable, group.model_fields[field])
+    return {
+        group.names_of(name)[0]: field
         for group in groups().values()
-        for variable, field in group.variables().items()
-    )
-    return {variable: field for variable, field in every if not field.exclude}
+        for name, field in group.model_fields.items()
+        if not field.exclude
+    }
 
 
 @cache
@@ -173,12 +170,12 @@ def load_settings(**variables: Any) -> Settings:
     for variable, value in variables.items():
         if variable not in _places():
             raise TypeError(f"there is no setting {variable.upper()}")
-        group, name = _places()[variable]
-        given[group][name] = value
+        group, field = _places()[variable]
+        given[group][variable if groups()[group].model_fields[field].validation_alias else field] = value
     made = _read_groups(env_file, given)
-    named = {v for group in made.values() for v, f in group.variables().items() if f in group.model_fields_set}
+    named = any(field in made[group].model_fields_set for group, field in map(_places().__getitem__, PLACES))
     try:
-        return Settings(**made, names_index=bool(PLACES & named) or Path(".env").is_file())
+        return Settings(**made, names_index=named or Path(".env").is_file())
     except ValidationError as error:
         reason = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
     raise SettingsError(reason)
@@ -204,9 +201,9 @@ def _read_groups(env_file: Path | str | None, given: dict[str, dict[str, Any]]) 
 
 @cache
 def _places() -> dict[str, tuple[str, str]]:
-    """Return the group of each variable, and the name under which the group takes its value."""
+    """Return the group and the field of each variable."""
     return {
-        variable: (name, variable if group.model_fields[field].validation_alias else field)
+        variable: (name, field)
         for name, group in groups().items()
         for field in group.model_fields
         for variable in group.names_of(field)
@@ -221,8 +218,8 @@ def _explain(group: type[Group], problem: Any) -> str:
     variable, value = str(problem["loc"][0]), problem["input"]
     if (named := group.model_fields.get(variable)) and not named.validation_alias:
         variable = group.names_of(variable)[0]
-    field = next((info for name, info in group.model_fields.items() if variable in group.names_of(name)), None)
-    is_secret = field is None or SecretStr.__name__ in str(field.annotation) or _SUSPECT.search(str(value))
+    field = group.model_fields[_places()[variable][1]]
+    is_secret = SecretStr.__name__ in str(field.annotation) or _SUSPECT.search(str(value))
     return f"{variable.upper()}{'' if is_secret else f'={value!r}'}: {reason}"
 
 

@@ -195,10 +195,6 @@ class Group(BaseSettings, Fitting):
     )
 
     @classmethod
-    def variables(cls) -> dict[str, str]:
-        return {cls.names_of(name)[0]: name for name in cls.model_fields}
-
-    @classmethod
     def names_of(cls, field: str) -> list[str]:
         """Return the variables that set a field, in lower case; the first is its own."""
         alias = cls.model_fields[field].validation_alias

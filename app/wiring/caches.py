@@ -18,7 +18,6 @@ import prompts
 from app.adapters.embeddings.cached import CachedQuestionEmbeddings
 from app.ledger.work import LedgerCache
 from app.settings import Settings
-from app.settings.answering import ANSWERING
 from app.wiring.storage import ledger_of
 from chains.caching.typed_cache import CacheStats, ExpiringStore, LevelName, MemoryStore, TypedCache, canonical
 from chains.clock import Clock
@@ -31,6 +30,8 @@ from chains.state import Answer, Question
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
 
+# The groups of settings that an answer depends on, besides where its index is.
+ANSWERING = ("llm", "embedding", "store", "retrieval", "prompt", "citations", "confidence", "safety", "moderation")
 FACT = "certificate"  # of the ledger.
 COMMAND = "`waypoint eval QUESTIONS --certify`"
 REMEDY = f"make it again by {COMMAND}, or remove it by `waypoint eval QUESTIONS --no-certify`"
@@ -107,11 +108,10 @@ def answer_facts(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what an answer depends on besides the index: all texts of prompts/, and the settings."""
     folder = settings.prompt.folder
     texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
-    # Those for answering and chunking, not the addresses of services. New answering settings enter by themselves: a
-    # missing one would return wrong answers. Secrets are dumped as asterisks.
-    depended_on = {variable for group in ANSWERING for variable in group.variables()}
-    dumped = settings.as_variables(sorted(depended_on | {"chunk_size", "chunk_overlap"}), mode="json")
-    return texts, dumped | {"provider": settings.llm.provider}
+    # Whole groups: a new setting enters by itself, and a missing one would return wrong answers. Secrets are asterisks.
+    dumped = {name: getattr(settings, name).model_dump(mode="json") for name in ANSWERING}
+    chunks = settings.ingestion.chunk_size, settings.ingestion.chunk_overlap
+    return texts, dumped | {"provider": settings.llm.provider, "chunks": chunks}
 
 
 class HighCertificate(BaseModel):

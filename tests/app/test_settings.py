@@ -162,6 +162,7 @@ def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
         ("LLM_OPTIONS", "low", "must be a JSON object"),
         ("EMBEDDING_PREFIXES", "query: ", "pattern"),
         ("PORT", "70000", "less than or equal to 65535"),
+        ("CHROMA_PORT", "70000", "less than or equal to 65535"),
     ],
 )
 def test_a_bad_value_names_the_variable_the_value_and_what_is_allowed(monkeypatch, name, value, told):

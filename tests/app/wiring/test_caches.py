@@ -160,7 +160,7 @@ def test_an_answer_made_with_other_settings_is_not_told(settings):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"port": 4000}, {"cache_ttl": 9}, {"api_keys": f"a:{64 * '0'}:ask"}, {"chroma_path": "elsewhere"}],
+    [{"port": 4000}, {"cache_ttl": 9}, {"api_keys": f"a:{64 * '0'}:ask"}, {"chroma_host": "elsewhere"}],
     ids=str,
 )
 def test_what_differs_between_processes_and_not_between_answers_makes_no_difference(settings):
