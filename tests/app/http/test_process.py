@@ -118,6 +118,19 @@ def test_a_second_signal_stops_at_once(folder, groq):
 
 
 @pytest.mark.slow
+def test_every_worker_tells_the_sum_of_what_they_counted(folder, groq):
+    with service(folder, "--workers", "2", **settings(folder, groq)) as running:
+        for _ in range(20):
+            httpx.get(f"{running.url}/api/health").raise_for_status()
+        told = {counted(httpx.get(f"{running.url}/metrics").text) for _ in range(10)}
+    assert told == {"20.0"}
+
+
+def counted(metrics: str) -> str:
+    return next(line.split()[-1] for line in metrics.splitlines() if 'route="/api/health"' in line and "total" in line)
+
+
+@pytest.mark.slow
 def test_workers_whose_parent_is_killed_drain_and_give_the_address_free(folder, groq):
     with service(folder, "--workers", "2", **settings(folder, groq)) as running:
         workers = running.workers()

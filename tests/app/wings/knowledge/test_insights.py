@@ -136,7 +136,8 @@ def test_a_draft_is_a_document_without_an_answer_and_tests_that_it_has_to_pass(s
     assert {(one.audience, *one.must_cite) for one in cases} == {("public", document.name)}
 
 
-def test_the_command_reports_and_drafts(waypoint, tmp_path):
+def test_the_command_reports_and_drafts(waypoint, tmp_path, monkeypatch):
+    monkeypatch.delenv("ANSWER_LOG_DAYS")
     (tmp_path / "gst.md").write_text(FILES["01_regulatory/gst.md"])
     waypoint("ingest", str(tmp_path / "gst.md"))
     store = open_answers(load_settings())
