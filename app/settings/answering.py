@@ -38,8 +38,8 @@ class LLMSettings(v.Group):
     rpm: v.Positive | None = Field(None, description="Requests per minute that the provider allows; empty: no limit")
     tpm: v.Positive | None = Field(None, description="Tokens per minute that the provider allows; empty: no limit")
     fallback: v.Fallback = True
-    """What answers when the provider fails. true: the offline answerer; false: nothing; or first the second,
-    OpenAI-compatible provider whose base URL, up to /v1, stands here, with its model after a blank (else LLM_MODEL)"""
+    """What answers when the provider fails. true: the offline answerer; false: nothing; the base URL of a second,
+    OpenAI-compatible provider, up to /v1, and its model after a blank (else LLM_MODEL): this one first"""
     fallback_api_key: SecretStr | None = Field(None, description="API key of the second provider")
 
     @property
@@ -154,8 +154,8 @@ class RetrievalSettings(v.Group):
     """For mmr: 1 favours relevance, 0 diversity"""
     reranker: v.Reranker | None = None
     """What puts the passages in order again: cross-encoder, a model on this machine (needs the extra `reranking`); llm,
-    the language model, in one more call; or the base URL of a service, up to /v1. A model may follow after a blank: of
-    cross-encoder a name at the hub or a folder, else cross-encoder/ettin-reranker-17m-v1. Empty: none"""
+    the language model, in one more call; or the base URL of a service, up to /v1. A model may follow after a blank; for
+    cross-encoder it is a name at the hub or a folder (else cross-encoder/ettin-reranker-17m-v1). Empty: none"""
     reranker_api_key: SecretStr | None = None
     """API key of the reranking service, sent as a bearer token"""
     reformulation: v.Reformulation = Field("auto", validation_alias="enable_query_reformulation")
