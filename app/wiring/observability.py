@@ -1,11 +1,11 @@
-"""What operators see of the service: tracing, scores, metrics, and whether what it depends on works."""
+"""What operators see of the service: tracing, scores, and whether what it depends on works."""
 
 import asyncio
 import atexit
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anyio import to_thread  # Its threads are not those that questions wait for.
 from langchain_core.embeddings import Embeddings
@@ -16,26 +16,15 @@ from app.ledger.passages import Passages
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
 from app.ports import Outbox
 from app.settings import Settings
-from app.wiring.llm import providers_of
 from chains.around import Observer
-from chains.caching.typed_cache import EVENTS, LEVELS
 from chains.errors import LLMCircuitError, LLMRateLimitError, VectorStoreError
 from chains.generation.resilient import Provider
 from chains.logs import get_logger
-from chains.side_steps import counts
-
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
-
-    from app.observability.metrics import Metrics
-    from app.wiring.service import Service
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 SCORES_WAITING = 1000
-PROVIDER = ("model", "provider")
 ANSWER_WITHIN_S = 1.5  # How long readiness waits for a check.
 QUESTION, TIMEOUT_S = "Which documents are needed?", 5  # What the doctor asks, and how long it waits.
-BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 log = get_logger(__name__)
 
@@ -101,38 +90,6 @@ def check_outbox(outbox: Outbox) -> None:
         outbox.check()
     except VectorStoreError as error:
         log.warning("events_wait_in_memory", error=str(error))
-
-
-def metrics_of(service: "Service") -> "Metrics":
-    """Return the metrics of GET /metrics."""
-    from app.observability.metrics import Metrics, counter, gauge
-
-    def read() -> "Iterator[Metric]":
-        outbox, uploads, models = service.index.outbox, service.uploads, service.answerer.models
-        dropped, faults = "Traces that the backend did not accept", "Steps beside an answer or an ingestion that failed"
-        yield counter("waypoint_traces_dropped", dropped, ("backend",), service.tracing.dropped())
-        yield counter("waypoint_side_step_faults", faults, ("step",), counts)
-        providers = {(model, provider.breaker.name): provider for model, provider in providers_of(models)}
-        state = "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open"
-        is_open = {labels: BREAKER_STATES[provider.breaker.state] for labels, provider in providers.items()}
-        yield gauge("waypoint_breaker_open", state, PROVIDER, is_open)
-        waiting = {labels: provider.limiter.waiting for labels, provider in providers.items()}
-        yield gauge("waypoint_llm_waiting", "Requests that wait because of LLM_RPM or LLM_TPM", PROVIDER, waiting)
-        retries = {labels: provider.retries.count for labels, provider in providers.items()}
-        yield counter("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
-        for event in EVENTS:
-            by_level = {level: service.index.caches.stats.of(level, event) for level in LEVELS}
-            yield counter(f"waypoint_cache_{event}", f"Cache {event}", ("level",), by_level)
-        if uploads is not None:
-            files = {"added": uploads.added, "failed": uploads.failed}
-            yield counter("waypoint_uploaded_files", "Uploaded files", ("result",), files)
-        if outbox is not None:
-            unsent = "Events that the broker has not confirmed yet"
-            yield gauge("waypoint_events_waiting", unsent, (), {(): outbox.waiting})
-            events = {"sent": outbox.sent, "dropped": outbox.dropped}
-            yield counter("waypoint_events", "Events by result", ("result",), events)
-
-    return Metrics(shared=service.settings.logs.metrics_folder, read=read)
 
 
 @dataclass(frozen=True, slots=True)

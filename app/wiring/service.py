@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -27,12 +27,12 @@ from app.wiring.observability import (
     Tracing,
     backend_checks,
     index_check,
-    metrics_of,
     provider_check,
     tracing_of,
 )
 from app.wiring.storage import ledger_of, settings_to_ask
 from chains.around import Around, ConversationStore, Disclosure, ObservedRunnable, Observer, WithConversations
+from chains.caching.typed_cache import EVENTS, LEVELS
 from chains.cited_answer import CitedAnswer
 from chains.clock import Clock
 from chains.errors import ConfigurationError, WaypointError
@@ -43,15 +43,19 @@ from chains.retrieval import ChunkRetriever
 from chains.retrieval import retrieve as retrieve_documents
 from chains.retrieval.retriever import ASKED
 from chains.safety import CleanQuestions
+from chains.side_steps import counts
 from chains.state import Answer, CitationStyle, Passage, Question
 
 if TYPE_CHECKING:
     from limits.aio.storage import Storage
+    from prometheus_client.core import Metric
     from redis.asyncio import ConnectionPool
 
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.observability.metrics import Metrics
 
+PROVIDER = ("model", "provider")
+BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 # With threshold 0 any non-empty index answers it.
 QUESTION = Question(question="Which documents are needed?", threshold=0.0)
 # What the service that POST /chat replaces gave its model.
@@ -160,7 +164,36 @@ class Service:
 
     @cached_property
     def metrics(self) -> "Metrics":
-        return metrics_of(self)
+        """Return the metrics of GET /metrics."""
+        from app.observability.metrics import Metrics, counter, gauge
+
+        def read() -> "Iterator[Metric]":
+            outbox, uploads, models = self.index.outbox, self.uploads, self.answerer.models
+            dropped = self.tracing.dropped()
+            yield counter("waypoint_traces_dropped", "Traces that the backend did not accept", ("backend",), dropped)
+            faults = "Steps beside an answer or an ingestion that failed"
+            yield counter("waypoint_side_step_faults", faults, ("step",), counts)
+            providers = {(model, provider.breaker.name): provider for model, provider in providers_of(models)}
+            state = "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open"
+            is_open = {labels: BREAKER_STATES[provider.breaker.state] for labels, provider in providers.items()}
+            yield gauge("waypoint_breaker_open", state, PROVIDER, is_open)
+            waiting = {labels: provider.limiter.waiting for labels, provider in providers.items()}
+            yield gauge("waypoint_llm_waiting", "Requests that wait because of LLM_RPM or LLM_TPM", PROVIDER, waiting)
+            retries = {labels: provider.retries.count for labels, provider in providers.items()}
+            yield counter("waypoint_llm_retries", "Retries of failed calls", PROVIDER, retries)
+            for event in EVENTS:
+                by_level = {level: self.index.caches.stats.of(level, event) for level in LEVELS}
+                yield counter(f"waypoint_cache_{event}", f"Cache {event}", ("level",), by_level)
+            if uploads is not None:
+                files = {"added": uploads.added, "failed": uploads.failed}
+                yield counter("waypoint_uploaded_files", "Uploaded files", ("result",), files)
+            if outbox is not None:
+                unsent = "Events that the broker has not confirmed yet"
+                yield gauge("waypoint_events_waiting", unsent, (), {(): outbox.waiting})
+                events = {"sent": outbox.sent, "dropped": outbox.dropped}
+                yield counter("waypoint_events", "Events by result", ("result",), events)
+
+        return Metrics(shared=self.settings.logs.metrics_folder, read=read)
 
     @cached_property
     def chain(self) -> Chain:
