@@ -1,9 +1,9 @@
 """The settings of the service around the answers: caches, ingestion, callers, logs, traces."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BeforeValidator, DirectoryPath, Field, SecretStr, model_validator
+from pydantic import AliasChoices, BeforeValidator, DirectoryPath, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from app.settings import values as v
@@ -37,15 +37,13 @@ class RedisSettings(v.Group):
 
     model_config = SettingsConfigDict(env_prefix="redis_")
 
-    url: v.RedisAddress = SecretStr("redis://127.0.0.1:6379/0")
-    """Redis for sessions and rate limits; REDIS_HOST and REDIS_PORT work as well"""
-    host: str | None = Field(None, exclude=True)
+    host: str = Field("127.0.0.1", exclude=True)
     port: v.Port = Field(6379, exclude=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _address(cls, values: Any) -> Any:
-        return v.address_of_host(values, "", 6379, "redis://{}:{}/0")
+    url: v.RedisAddress = Field(
+        default_factory=lambda own: SecretStr(f"redis://{own.get('host', '127.0.0.1')}:{own.get('port', 6379)}/0"),
+        validate_default=True,
+    )
+    """Redis for sessions and rate limits; REDIS_HOST and REDIS_PORT work as well"""
 
 
 class IngestionSettings(v.Group):
@@ -152,17 +150,18 @@ class EventSettings(v.Group):
 
     model_config = SettingsConfigDict(env_prefix="events_")
 
-    rabbitmq_url: v.BrokerAddress | None = Field(None, validation_alias="rabbitmq_url")
+    host: str | None = Field(None, validation_alias="rabbitmq_host", exclude=True)
+    port: v.Port = Field(5672, validation_alias="rabbitmq_port", exclude=True)
+    rabbitmq_url: v.BrokerAddress | None = Field(
+        default_factory=lambda own: (
+            SecretStr(f"amqp://guest:guest@{own['host']}:{own.get('port', 5672)}/") if own.get("host") else None
+        ),
+        validation_alias="rabbitmq_url",
+        validate_default=True,
+    )
     """Message broker for events, like amqp://user:password@host:5672/; RABBITMQ_HOST and RABBITMQ_PORT work as well.
     Empty: no events"""
-    rabbitmq_host: str | None = Field(None, validation_alias="rabbitmq_host", exclude=True)
-    rabbitmq_port: v.Port = Field(5672, validation_alias="rabbitmq_port", exclude=True)
     enabled: v.Flag = Field(True, description="Whether events are published when RABBITMQ_URL is set")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _address(cls, values: Any) -> Any:
-        return v.address_of_host(values, "rabbitmq_", 5672, "amqp://guest:guest@{}:{}/")
 
 
 class DatabaseSettings(v.Group):

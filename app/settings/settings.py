@@ -118,7 +118,7 @@ class Settings(Fitting):
     @property
     def counts_in_redis(self) -> bool:
         """Return whether the questions of each caller are counted in Redis: where REDIS_URL is set."""
-        return self.rate is not None and "url" in self.redis.model_fields_set
+        return self.rate is not None and bool({"url", "host"} & self.redis.model_fields_set)
 
     @property
     def uses_redis(self) -> bool:

@@ -54,7 +54,8 @@ def meaning(field: FieldInfo) -> str:
 
 def default_of(field: FieldInfo) -> str:
     """Return the default as an environment variable would hold it; empty if there is none."""
-    default = field.default.get_secret_value() if isinstance(field.default, SecretStr) else field.default
+    default = field.get_default(call_default_factory=True, validated_data={})
+    default = default.get_secret_value() if isinstance(default, SecretStr) else default
     if isinstance(default, bool):
         return str(default).lower()
     return "" if default is None else f"{default:g}" if isinstance(default, float) else str(default)

@@ -210,11 +210,3 @@ class Group(BaseSettings, Fitting):
         parts = get_args(cls.model_fields[info.field_name or ""].annotation)
         words = {word for part in parts for word in (get_args(part) or (part,))}  # Of a Literal, also an optional one.
         return word if word and word in words else value
-
-
-def address_of_host(values: Any, prefix: str, port: int, form: str) -> Any:
-    """Return the raw values with the address of a server of which only host and port are set."""
-    host = values.get(f"{prefix}host")
-    if not host or values.get(f"{prefix}url"):
-        return values
-    return values | {f"{prefix}url": form.format(host, values.get(f"{prefix}port") or port)}
