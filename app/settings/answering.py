@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AliasChoices, DirectoryPath, Field, SecretStr, model_validator
+from pydantic import AfterValidator, AliasChoices, DirectoryPath, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from app.settings import values as v
@@ -21,17 +21,22 @@ class LLMSettings(v.Group):
     api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("llm_api_key", "groq_api_key"))
     """API key of the provider; GROQ_API_KEY and OPENROUTER_API_KEY work as well"""
     openrouter_api_key: SecretStr | None = Field(None, validation_alias="openrouter_api_key", exclude=True)
-    base_url: v.WebAddress | None = None
+    base_url: v.WebAddress | None = Field(default_factory=lambda own: v.LOCAL_SERVERS.get(v.provider_of(own)))
     """Base URL of the provider: the host alone for groq, up to /v1 for others; empty: Groq itself,
     http://127.0.0.1:11434/v1 for ollama, http://127.0.0.1:8080/v1 for llama-cpp"""
-    model: str = Field("llama-3.1-8b-instant", validation_alias=AliasChoices("llm_model", "primary_model_id"))
+    model: str = Field(
+        default_factory=lambda own: v.USUAL_MODELS.get(v.provider_of(own), "llama-3.1-8b-instant"),
+        validation_alias=AliasChoices("llm_model", "primary_model_id"),
+    )
     """Language model; PRIMARY_MODEL_ID works as well. Default for OpenRouter: google/gemma-3n-e2b-it:free; for ollama
     and llama-cpp: the first model the server lists"""
     allowed_models: str = ""
     """Models that clients of POST /chat may choose besides LLM_MODEL, separated by commas"""
     temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature")
     max_tokens: v.Positive = Field(500, description="Maximum tokens of an answer")
-    timeout_s: v.Seconds = Field(60, description="Timeout of one request to the model; 300 with ollama and llama-cpp")
+    # Without a GPU a local server reads 50 to 200 tokens a second: a prompt takes half a minute or more.
+    timeout_s: v.Seconds = Field(default_factory=lambda own: 300 if v.provider_of(own) in v.LOCAL_SERVERS else 60)
+    """Timeout of one request to the model; 300 with ollama and llama-cpp"""
     max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request")
     options: v.JsonObject | None = None
     """More options of LangChain's class of the provider, as JSON: {"reasoning_effort": "low"}"""
@@ -44,9 +49,7 @@ class LLMSettings(v.Group):
 
     @property
     def provider(self) -> str:
-        """Return the provider in force: the one that is set, else that of the key that is set, else offline."""
-        keyed = "groq" if self.api_key else "openrouter" if self.openrouter_api_key else "offline"
-        return self.chosen or keyed
+        return v.provider_of(self.__dict__)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -58,20 +61,6 @@ class LLMSettings(v.Group):
     def rewriting_timeout_s(self) -> float:
         """Return how long the model may take to rewrite a question; then a rule decides."""
         return v.LOCAL_REWRITING_S if self.provider in v.LOCAL_SERVERS else v.REWRITING_S
-
-    @model_validator(mode="before")
-    @classmethod
-    def _preset(cls, values: Any) -> Any:
-        """Fill in the address, model and timeout that the provider stands for, where they are not set."""
-        keyed = values.get("openrouter_api_key") and not (values.get("llm_api_key") or values.get("groq_api_key"))
-        provider = str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()
-        names_model = values.get("llm_model") or values.get("primary_model_id")
-        if provider == "openrouter" and not names_model:
-            return values | {"llm_model": v.OPENROUTER_MODEL}
-        if provider not in v.LOCAL_SERVERS:
-            return values
-        usual = {"base_url": v.LOCAL_SERVERS[provider], "timeout_s": v.LOCAL_TIMEOUT_S}
-        return ({} if names_model else {"llm_model": v.LISTED_MODEL}) | usual | values
 
     def contradictions(self) -> Iterator[str]:
         if self.chosen == "groq" and self.api_key is None:

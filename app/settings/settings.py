@@ -189,7 +189,8 @@ def _read_groups(env_file: Path | str | None, given: dict[str, dict[str, Any]]) 
             try:
                 made[name] = group(_env_file=env_file, **given[name])
             except ValidationError as error:
-                problems += [_explain(group, problem) for problem in error.errors()]
+                wrong = (each for each in error.errors() if each["type"] != "default_factory_not_called")
+                problems += [_explain(group, problem) for problem in wrong]  # The other only follows from it.
     except UnicodeDecodeError:
         problems = [".env is not UTF-8 text; save it in that encoding"]
     except OSError as error:

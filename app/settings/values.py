@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Final, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -152,15 +152,19 @@ WritableFolder = Annotated[
     DirectoryPath, _valid(lambda folder: os.access(folder, os.W_OK | os.X_OK), "is a folder that cannot be written")
 ]
 
-OPENROUTER_MODEL: Final = "google/gemma-3n-e2b-it:free"
 LOCAL_SERVERS: Final = {"ollama": "http://127.0.0.1:11434/v1", "llama-cpp": "http://127.0.0.1:8080/v1"}
 """Local model servers, and the addresses they listen on by default."""
 LISTED_MODEL: Final = "default"
 """The default LLM_MODEL of a local server: the first model that it lists."""
-# Without a GPU a local server reads 50 to 200 tokens a second: a prompt takes half a minute or more.
-LOCAL_TIMEOUT_S: Final = 300
+USUAL_MODELS: Final = {"openrouter": "google/gemma-3n-e2b-it:free"} | dict.fromkeys(LOCAL_SERVERS, LISTED_MODEL)
 REWRITING_S: Final = 3
 LOCAL_REWRITING_S: Final = 30
+
+
+def provider_of(values: Mapping[str, Any]) -> str:
+    """Return the provider in force: the one that is set, else that of the key that is set, else offline."""
+    keyed = "groq" if values.get("api_key") else "openrouter" if values.get("openrouter_api_key") else "offline"
+    return values.get("chosen") or keyed
 
 
 class Fitting(BaseModel):

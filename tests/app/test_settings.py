@@ -172,6 +172,7 @@ def test_a_bad_value_names_the_variable_the_value_and_what_is_allowed(monkeypatc
         load_settings()
     assert f"{name}={value!r}" in str(caught.value)
     assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 MISFITS = {
