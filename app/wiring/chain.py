@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache, cached
 from langchain_core.embeddings import Embeddings
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
+# What the service that POST /chat replaces gave its model.
+CHAT_PASSAGE_CHARACTERS, CHAT_TEMPERATURE = 1700, 0.4
 
 log = get_logger(__name__)
 
@@ -286,57 +288,48 @@ class Answerer:
         log.info("search", question=name, passages=len(passages), seconds=round(clock.now() - started, 4))
         return passages
 
-    def pipeline(
-        self,
-        style: CitationStyle,
-        model_id: str,
-        *,
-        passage_characters: int | None = None,
-        temperature: float | None = None,
-        markers_suffice: bool = False,
-        certified: bool = True,
-    ) -> Runnable[Question, Answer]:
+    def pipeline(self, model_id: str, *, chat: bool = False) -> Runnable[Question, Answer]:
         """Return the sequence of stages, with the deployment's own prompts if there are any.
 
-        `passage_characters` are the most of a passage in the prompt, and `temperature` replaces LLM_TEMPERATURE. Where
-        `markers_suffice`, a citation needs no words of its source. A certificate is made of the `certified` chain.
-        Raise ConfigurationError if a prompt in PROMPTS_PATH is invalid.
+        That of POST /chat cites by numbers, and a citation of it needs no words of its source; it is another chain than
+        the one that is evaluated and certified. Raise ConfigurationError if a prompt in PROMPTS_PATH is invalid.
         """
         settings, index, tokens = self.settings, self.index, self.index.tokens
+        style: CitationStyle = "numbered" if chat else settings.citations.style
         text = partial(prompts.load, folder=settings.prompt.folder)
         translations = prompts.translations(settings.prompt.folder)
         prompt = "system" if style == "title" else "system_numbered"
         system = text(prompt)
-        model = self.model(model_id)
-        held = partial(self.certification.held, same_chain=certified) if self.certification else None
+        model: Any = self.model(model_id)
+        held = partial(self.certification.held, same_chain=not chat) if self.certification else None
         with prompt_named(prompt, settings.prompt.folder):
             return build_chain(
                 retriever=self.retriever,
-                model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
+                model=model.bind(temperature=CHAT_TEMPERATURE) if chat else model,
                 sections=sections_of(settings, index.current),
                 system=system,
                 reminder=text("reminder"),
                 parts=text("parts"),
                 no_results=text("no_results"),
-                unread=None if settings.llm.provider != "offline" or markers_suffice else text("unread"),
+                unread=None if settings.llm.provider != "offline" or chat else text("unread"),
                 translations=translations,
                 context=FormatContext(
                     max_tokens=settings.prompt.context_tokens,
                     style=style,
                     tokens=tokens,
-                    passage_characters=passage_characters,
+                    passage_characters=CHAT_PASSAGE_CHARACTERS if chat else None,
                 ),
                 citations=CiteSources(
                     style=style,
                     min_citations=settings.citations.least,
                     similarity=word_similarity(),
                     checked=settings.citations.stream_checked,
-                    markers_suffice=markers_suffice,
+                    markers_suffice=chat,
                     fallback=text("ungrounded"),
                     withheld=text("withheld"),
                     decline=text("decline"),
                     translations=translations,
-                    reader=None if markers_suffice else second_reader(settings, index.embeddings),
+                    reader=None if chat else second_reader(settings, index.embeddings),
                 ),
                 confidence=confidence_strategy(settings, held),
                 reformulation=self.reformulation,

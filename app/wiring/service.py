@@ -44,7 +44,7 @@ from chains.retrieval import retrieve as retrieve_documents
 from chains.retrieval.retriever import ASKED
 from chains.safety import CleanQuestions
 from chains.side_steps import counts
-from chains.state import Answer, CitationStyle, Passage, Question
+from chains.state import Answer, Passage, Question
 
 if TYPE_CHECKING:
     from limits.aio.storage import Storage
@@ -58,9 +58,6 @@ PROVIDER = ("model", "provider")
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 # With threshold 0 any non-empty index answers it.
 QUESTION = Question(question="Which documents are needed?", threshold=0.0)
-# What the service that POST /chat replaces gave its model.
-CHAT_PASSAGE_CHARACTERS = 1700
-CHAT_TEMPERATURE = 0.4
 # The id alone protects an anonymous conversation: a shorter one could be guessed.
 SHORTEST_OF_STRANGERS = 16
 
@@ -197,19 +194,16 @@ class Service:
 
     @cached_property
     def chain(self) -> Chain:
-        settings = self.settings
-        return self.index.parts.chain or self._chain(settings.citations.style, settings.llm.model)
+        return self.index.parts.chain or self._chain(self.settings.llm.model)
 
     def numbered_chain(self, model_id: str | None = None) -> Chain:
         """Return the chain of POST /chat: numbered citations, and a choice of allowed models."""
         name = model_id or self.settings.llm.model
         if name not in self._numbered:
-            options = {"passage_characters": CHAT_PASSAGE_CHARACTERS, "temperature": CHAT_TEMPERATURE}
-            chat = self.index.parts.chain or self._chain("numbered", name, **options, markers_suffice=True)
-            self._numbered[name] = chat
+            self._numbered[name] = self.index.parts.chain or self._chain(name, chat=True)
         return self._numbered[name]
 
-    def _chain(self, style: CitationStyle, model_id: str, **options: Any) -> Chain:
+    def _chain(self, model_id: str, *, chat: bool = False) -> Chain:
         """Return the sequence of stages with what stands around it, from the inside out.
 
         Caching answers equal questions once, tracing sends a trace of each call, observation logs, counts and
@@ -218,15 +212,12 @@ class Service:
         """
         settings, index, certification = self.settings, self.index, self.answerer.certification
         file = settings.retrieval.scope_file  # The index's own scope files are part of its version.
-        # Only the chain of the settings is evaluated: one with options is another chain.
-        chain = self.answerer.pipeline(style, model_id, **options, certified=not options)
         chain = index.caches.answers(
-            chain,
+            self.answerer.pipeline(model_id, chat=chat),
             index.stored.version,
-            style=style,
+            chat=chat,
             model_id=model_id,
             scope=read_text(file) if isinstance(file, Path) else file,
-            passage_characters=options.get("passage_characters"),
             certificate=certification.digest if certification else None,
         )
         if self.tracing.factories:
@@ -271,7 +262,7 @@ class Service:
                 if self.answerer.scope is not None:
                     self.answerer.scope.invoke({"question": QUESTION["question"]})
                 local = Answerer(index, models=models)
-                local.pipeline(settings.citations.style, settings.llm.model).invoke(QUESTION)
+                local.pipeline(settings.llm.model).invoke(QUESTION)
         except WaypointError as error:
             log.warning("warm_up_failed", stage=error.stage, error=type(error).__name__)
         gc.collect()

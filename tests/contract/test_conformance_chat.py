@@ -122,7 +122,7 @@ def test_a_sentence_that_a_source_carries_gets_the_marker_that_the_model_left_ou
 
 
 def test_passages_are_cut_for_chat_alone(tmp_path, groq, monkeypatch):
-    monkeypatch.setattr("app.wiring.service.CHAT_PASSAGE_CHARACTERS", 20)
+    monkeypatch.setattr("app.wiring.chain.CHAT_PASSAGE_CHARACTERS", 20)
     services = small_services(tmp_path, groq, scope_file="off")
     for chain in (services.numbered_chain(), services.chain):
         chain.invoke({"question": QUESTION})
