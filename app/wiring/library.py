@@ -191,16 +191,14 @@ def read_scopes(
         known: the texts so far, kept for folders that are not ingested now or whose file is invalid.
     """
     given = {str(folder_of(path)) for path in paths}
-    found, problems = dict.fromkeys(sorted(roots)), []
-    for root in found:
-        found[root] = known.get(root)
+    texts, problems = {root: known.get(root) for root in sorted(roots)}, []
+    for root in sorted(roots & given):
         file = Path(root, SCOPE_FILE)
         try:
-            if root in given:
-                found[root] = read_text(file) if file.is_file() and load_scope(file) else None
+            texts[root] = read_text(file) if file.is_file() and load_scope(file) else None
         except ConfigurationError as error:
             problems.append(Problem(SCOPE_FILE, str(error)))
-    return found, problems
+    return texts, problems
 
 
 def folder_of(path: Path) -> Path:

@@ -24,7 +24,7 @@ from chains.logs import get_logger
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 SCORES_WAITING = 1000
 ANSWER_WITHIN_S = 1.5  # How long readiness waits for a check.
-QUESTION, TIMEOUT_S = "Which documents are needed?", 5  # What the doctor asks, and how long it waits.
+QUESTION, TIMEOUT_S = "Which documents are needed?", 5  # What doctor and warm-up ask; how long the doctor waits.
 
 log = get_logger(__name__)
 

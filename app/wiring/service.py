@@ -23,6 +23,7 @@ from app.wiring.chain import Answerer, open_answerer, redact_of, safe_text
 from app.wiring.index import Index, Parts, open_index
 from app.wiring.llm import close, offline_model, providers_of
 from app.wiring.observability import (
+    QUESTION,
     Check,
     Tracing,
     backend_checks,
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
 
 PROVIDER = ("model", "provider")
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
-# With threshold 0 any non-empty index answers it.
-QUESTION = Question(question="Which documents are needed?", threshold=0.0)
 # The id alone protects an anonymous conversation: a shorter one could be guessed.
 SHORTEST_OF_STRANGERS = 16
 
@@ -260,9 +259,9 @@ class Service:
         try:
             with tracing_context(enabled=False):
                 if self.answerer.scope is not None:
-                    self.answerer.scope.invoke({"question": QUESTION["question"]})
-                local = Answerer(index, models=models)
-                local.pipeline(settings.llm.model).invoke(QUESTION)
+                    self.answerer.scope.invoke({"question": QUESTION})
+                local = Answerer(index, models=models).pipeline(settings.llm.model)
+                local.invoke({"question": QUESTION, "threshold": 0.0})  # Any index answers it that is not empty.
         except WaypointError as error:
             log.warning("warm_up_failed", stage=error.stage, error=type(error).__name__)
         gc.collect()
