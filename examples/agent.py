@@ -36,6 +36,6 @@ def main(services: Service, model: BaseChatModel, question: str) -> None:
 
 if __name__ == "__main__":
     opened = services()
-    if opened.settings.provider == "offline":
+    if opened.settings.llm.provider == "offline":
         sys.exit("An agent needs a language model: set LLM_API_KEY")
     main(opened, first_model(opened.settings), "What is the rate of GST on imports into Singapore?")

@@ -87,6 +87,6 @@ def main(service: Service, model: BaseChatModel, question: str) -> None:
 
 if __name__ == "__main__":
     opened = services()
-    if opened.settings.provider == "offline":
+    if opened.settings.llm.provider == "offline":
         sys.exit("The graph needs a language model: set LLM_API_KEY, or LLM_PROVIDER and LLM_BASE_URL of a local one.")
     main(opened, first_model(opened.settings), "What is the rate of GST on imports into Singapore?")
