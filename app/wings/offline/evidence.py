@@ -33,8 +33,7 @@ OVER_ALL: Final = 0.5
 FIXED: Final = 0.6  # How strongly a statement has to hold a name: a country may stand for its city.
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
-MIDDLING: Final = 0.45
-NEAR_PASSAGE: Final = 0.5  # The similarity from which a passage is near, whatever is thought of its statements.
+MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # The similarity from which a passage is near, whatever its statements say.
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
