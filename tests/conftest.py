@@ -16,6 +16,7 @@ import httpx
 import numpy as np
 import pytest
 from coverage import Coverage
+from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
 
 from app.adapters.embeddings import onnx
@@ -48,6 +49,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")  # A busy one takes long for an example that is no worse than others.
+
+
 def pytest_configure() -> None:
     """Stop where pyproject.toml has another list of parts than the installation, which tests would not find."""
     parts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
@@ -55,6 +60,13 @@ def pytest_configure() -> None:
     ours = {(part.group, part.name, part.value) for part in distribution(DISTRIBUTION).entry_points}
     if missing := sorted(listed - ours):
         pytest.exit(f"pyproject.toml has parts that are not installed: run `pip install --no-deps -e .` ({missing})", 3)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the modules that start servers and with the slow ones: whichever comes last has one process alone."""
+    long = {item.path for item in items for name in ("slow", "service") if item.get_closest_marker(name)}
+    items.sort(key=lambda item: item.path not in long)
 
 
 def pytest_collection_finish() -> None:

@@ -68,7 +68,7 @@ TEXTS = st.lists(st.one_of(st.sampled_from([*BLANKS, "\r\n"]), FORGED, st.sample
 HEADER = re.compile(r"[^\w\\.\]<>]*[\[【]")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TEXTS, TEXTS, TEXTS, st.sampled_from(["title", "numbered"]))
 def test_only_a_header_begins_with_a_bracket_and_no_document_writes_the_tag(content, title, section, style):
     context = format_context([passage(content, title=title, section=section), passage("Two.", title="B")], style=style)

@@ -218,7 +218,7 @@ def test_only_the_first_unknown_words_are_corrected(index):
 
 
 @given(st.text(max_size=60))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_question_breaks_the_search(index, question):
     assert set(found(index, corrected(index, question))) <= {"a", "b", "c"}
 

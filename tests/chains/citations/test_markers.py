@@ -1,7 +1,7 @@
 """Markers of citations: how they are found, matched with passages, numbered and linked."""
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from chains.citations.markers import MarkerBuffer, code_ranges, find_markers
@@ -139,7 +139,6 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=60)
 
 
-@settings(deadline=None, max_examples=200)
 @given(TEXTS, st.lists(st.integers(1, 7), max_size=80), st.booleans())
 def test_any_way_of_cutting_an_answer_into_tokens_gives_the_same_text(text, cuts, numbered):
     def shown(pieces: list[str]) -> str:
@@ -156,7 +155,6 @@ def test_any_way_of_cutting_an_answer_into_tokens_gives_the_same_text(text, cuts
 
 
 @example("[GST`Guide]`Guide]")
-@settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_a_marker_is_never_shown_half(text):
     rewriter, shown = MarkerBuffer(), ""
@@ -167,7 +165,6 @@ def test_a_marker_is_never_shown_half(text):
     assert shown + rewriter.flush() == text
 
 
-@settings(deadline=None, max_examples=200)
 @given(TEXTS, st.sampled_from(["title", "numbered"]))
 def test_reading_never_fails_and_its_offsets_and_quotes_are_true(text, style):
     words = rewrite(text, (NumberedMarkers if style == "numbered" else TitledMarkers)(SHOWN))
@@ -184,7 +181,6 @@ def test_reading_never_fails_and_its_offsets_and_quotes_are_true(text, style):
             assert citation["doc_id"] in contents
 
 
-@settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_settled_numbers_stay_as_they_are(text):
     assume("`" not in text or "9" not in text)  # A number that goes may join the backticks around it into others.
@@ -192,7 +188,6 @@ def test_settled_numbers_stay_as_they_are(text):
     assert number_markers(once, cited)[0] == once
 
 
-@settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_code_is_found_where_it_is(text):
     for start, end in code_ranges(text):

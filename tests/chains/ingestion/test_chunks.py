@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
@@ -128,7 +128,6 @@ CHUNKERS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(SOURCES, CHUNKERS)
 def test_offsets_are_exact_and_in_order(source, chunker):
     for chunks in (chunker.split_markdown(source), chunker.split_text(source)):
@@ -136,7 +135,6 @@ def test_offsets_are_exact_and_in_order(source, chunker):
         assert slices(chunks) == sorted(set(slices(chunks)))
 
 
-@settings(deadline=None, max_examples=200)
 @given(SOURCES, CHUNKERS)
 def test_no_text_is_lost_but_headings_without_text(source, chunker):
     covered = {place for start, end in slices(chunker.split_markdown(source)) for place in range(start, end)}
@@ -148,7 +146,6 @@ def test_no_text_is_lost_but_headings_without_text(source, chunker):
     assert all(character.isspace() for place, character in enumerate(source) if place not in plain)
 
 
-@settings(deadline=None, max_examples=200)
 @given(SOURCES, CHUNKERS)
 def test_chunks_are_bounded(source, chunker):
     assert all(len(chunk.text) <= chunker.size for chunk in chunker.split_text(source.replace("|", "")))
@@ -158,7 +155,6 @@ def test_chunks_are_bounded(source, chunker):
         assert len(chunk.text) <= chunker.size or heading_and_row
 
 
-@settings(deadline=None, max_examples=200)
 @given(SOURCES, st.integers(0, 79))
 def test_chunk_that_starts_with_a_heading_carries_it(source, join):
     source = f"---\nfront: matter\n---\n{source}"

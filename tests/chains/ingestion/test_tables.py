@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.errors import IngestionError
@@ -125,7 +125,6 @@ def test_a_table_of_too_much_text_is_refused():
 cells = st.builds(Cell, st.text("ab1 |\n", max_size=4), st.integers(1, 4), st.integers(1, 4), st.booleans())
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.lists(cells, max_size=4), max_size=6))
 def test_no_words_of_a_table_are_lost_and_every_row_has_all_columns(rows):
     markdown = table_text(grid_of(rows))

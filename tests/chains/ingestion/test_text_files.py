@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.errors import IngestionError
@@ -284,7 +284,6 @@ def test_an_alias_counts_as_often_as_it_is_used():
 SIGNS = st.sampled_from(["a", ": ", "- ", "&a ", "*a ", "[", "]", "{", "}", "\n", "  "])
 
 
-@settings(deadline=None)
 @given(st.text() | st.lists(SIGNS).map("".join))
 def test_any_text_is_read_or_refused(text):
     try:

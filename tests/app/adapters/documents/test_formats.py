@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path, name, c
         parse_file(tmp_path / name, LOADERS, Chunker())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_damaged_pdf_is_read_or_refused_and_never_crashes(tmp_path_factory, data):
     content = bytearray(pdf("First page.", "Second page."))
@@ -186,7 +186,7 @@ def test_a_file_of_values_is_read_whatever_stands_between_them(load, name, conte
 
 
 @given(st.lists(st.lists(st.none() | st.integers() | st.text(max_size=9), max_size=4), max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_value_of_a_table_is_lost(rows):
     text = sheet_text([["A", "B", "C"], *rows]).replace("\\|", "|")
     values = {word for row in rows for value in row for word in str("" if value is None else value).split()}

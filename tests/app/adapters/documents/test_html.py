@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 from bs4 import BeautifulSoup
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.errors import IngestionError
@@ -97,7 +97,6 @@ def test_a_page_nested_beyond_reason_is_refused_or_read_and_never_crashes(load):
         load("x.html", "<div>" * 10 * sys.getrecursionlimit() + "words")
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(min_size=1).map(lambda text: f"a {text} b"))
 def test_no_words_of_a_paragraph_become_a_heading(text):
     page = BeautifulSoup("<h2>Rate</h2>", "html.parser")

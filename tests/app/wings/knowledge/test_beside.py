@@ -148,7 +148,7 @@ def services(tmp_path_factory) -> Service:
     )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=MARKDOWN, second=MARKDOWN)
 def test_no_markdown_breaks_an_ingestion_an_answer_or_lint(services, tmp_path, first, second):
     texts = {"a.md": RATE + first, "b.md": second}
