@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PARITY := .venv-parity
 TORCH := torch==2.13.0
-# Three, because a third of a test's time it waits for a server or a process. conftest.py puts the long modules first.
+# Three on two cores, because tests wait for servers and processes of their own. conftest.py puts the long modules first.
 PYTEST := MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 COVERED = --cov=chains --cov-report= && $(BIN)/coverage report --include='chains/*' --fail-under=95
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
@@ -28,7 +28,7 @@ test-slow: $(VENV)/.dev ## Run the slow tests: killed ingestions, the installed 
 test-browser: $(VENV)/.dev ## Run the tests of the page in Chromium
 	$(PYTEST) tests/web
 
-test-all: $(VENV)/.dev ## Run all of these in one go, which takes a third less than one after another
+test-all: $(VENV)/.dev ## Run all of these in one go, as CI does
 	$(PYTEST) $(COVERED)
 
 check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import rules, dependencies, the ratchet of lines, tests

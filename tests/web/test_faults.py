@@ -121,8 +121,8 @@ def test_an_expired_session_asks_to_sign_in_and_the_question_is_asked_then(open_
     redis.delete(f"session:{token}")
 
 
-def test_a_service_that_does_not_answer_is_named_and_the_question_can_be_stopped(browser, watch, tmp_path):
-    with service(tmp_path, LLM_PROVIDER="offline") as frozen:
+def test_a_service_that_does_not_answer_is_named_and_the_question_can_be_stopped(browser, watch, corpus, tmp_path):
+    with service(tmp_path, CHROMA_PATH=str(corpus), LLM_PROVIDER="offline") as frozen:
         context = browser.new_context()
         watch.follow(context)
         page = context.new_page()

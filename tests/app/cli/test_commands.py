@@ -185,6 +185,7 @@ def test_the_address_of_the_page_is_one_that_a_browser_on_this_machine_opens(hos
 
 def test_ask_without_a_key_mentions_a_model_server_on_its_usual_port(waypoint, corpus, groq, monkeypatch):
     monkeypatch.setitem(LOCAL_SERVERS, "ollama", f"{groq.url}/openai/v1")
+    waypoint("ingest", str(corpus))
     question = ("ask", "What is the rate?")
     (_, _, told), (_, _, as_json) = waypoint(*question), waypoint(*question, "--json")
     _, _, chosen = waypoint(*question, LLM_PROVIDER="offline")

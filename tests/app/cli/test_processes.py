@@ -106,7 +106,9 @@ def test_a_user_whom_the_system_does_not_know_can_open_an_index(tmp_path):
     assert (done.returncode, done.stdout) == (0, "/dev/null\n"), done.stderr
 
 
-def test_one_question_imports_only_what_it_needs(desk):
+@pytest.fixture(scope="module")
+def asked(desk) -> subprocess.CompletedProcess:
+    """One question in a process that writes ASCII, and says last what it imported of what it does not need."""
     program = (
         "import sys\n"
         f"NEEDLESS = set({NEEDLESS!r})\n"
@@ -114,15 +116,16 @@ def test_one_question_imports_only_what_it_needs(desk):
         "try:\n    main()\n"
         "finally:\n    print(sorted(set(sys.modules) & NEEDLESS), file=sys.stderr)"
     )
-    settings = spied_on(desk, RABBITMQ_URL="amqp://127.0.0.1:9/")
-    done = run_waypoint(desk, "ask", QUESTION, "--top-k", "3", program=["-c", program], **settings)
-    assert (done.returncode, done.stderr) == (0, "[]\n")
+    settings = spied_on(desk, RABBITMQ_URL="amqp://127.0.0.1:9/", PYTHONIOENCODING="ascii")
+    return run_waypoint(desk, "ask", QUESTION, "--top-k", "3", program=["-c", program], **settings)
 
 
-def test_output_that_is_not_utf8_shows_escapes_in_place_of_what_it_cannot_show(desk):
-    done = waypoint(desk, "ask", QUESTION, PYTHONIOENCODING="ascii")
-    assert done.returncode == 0
-    assert "Model: offline-extractive \\xb7 outcome: answered" in done.stdout
+def test_one_question_imports_only_what_it_needs(asked):
+    assert (asked.returncode, asked.stderr) == (0, "[]\n")
+
+
+def test_output_that_is_not_utf8_shows_escapes_in_place_of_what_it_cannot_show(asked):
+    assert "Model: offline-extractive \\xb7 outcome: answered" in asked.stdout
 
 
 def test_a_full_disk_is_one_line_and_exit_code_1(desk):
@@ -140,18 +143,19 @@ def test_a_reader_who_leaves_is_no_traceback(desk):
 
 
 @pytest.mark.parametrize(
-    ("settings", "code", "told"),
+    ("settings", "ended_with", "told"),
     [
         ({"CHROMA_PATH": "/proc/none"}, 1, "the ledger '/proc/none/waypoint_kb.ledger.sqlite3' cannot be used"),
         ({"AUTH_MODE": "api_key", "API_KEYS": "x"}, 2, "API_KEYS: entry 1 is not of the form name:SHA-256"),
     ],
     ids=["ledger", "API_KEYS"],
 )
-def test_a_service_that_cannot_start_says_why_in_one_line(desk, settings, code, told):
-    done = waypoint(desk, "serve", "--port", "1", **settings)
-    assert done.returncode == code
-    assert f"waypoint: {told}" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_service_that_cannot_start_says_why_in_one_line(waypoint, desk, monkeypatch, settings, ended_with, told):
+    monkeypatch.chdir(desk)
+    code, _, err = waypoint("serve", "--port", "1", **settings)
+    assert code == ended_with
+    assert f"waypoint: {told}" in err
+    assert "Traceback" not in err
 
 
 # What a shell starts in the background ignores Ctrl-C, and so do the processes that it starts.
