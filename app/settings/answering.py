@@ -136,7 +136,7 @@ class RetrievalSettings(v.Group):
         10, ge=1, le=100, validation_alias="retrieval_top_k", description="Number of passages to retrieve"
     )
     threshold: v.Fraction = Field(0.15, validation_alias="relevance_threshold")
-    """Minimum cosine similarity of a passage"""
+    """Minimum cosine similarity of a passage; for hybrid its words count as well"""
     mmr_fetch_k: v.Positive | None = None
     """For mmr: number of candidate passages; empty: twice the passages to retrieve"""
     mmr_lambda: v.Fraction = 0.5

@@ -191,9 +191,9 @@ CANDIDATES = 50
 class HybridRetriever(ChunkRetriever):
     """The `top_k` best chunks of those nearest in meaning and those that share the question's words.
 
-    The order is that of the fused score. The threshold is on the cosine similarity, as in every strategy: a chunk that
-    shares words with the question but is about something else is left out, and 0 lets all through. What looks like a
-    typing error of a word in the documents is searched for as that word. Long documents that the question names lead.
+    The order is that of the fused score. The retriever's own threshold is on it as well, and one that a call gives on
+    the cosine similarity, as in every strategy; 0 lets all through. What looks like a typing error of a word in the
+    documents is searched for as that word. Long documents that the question names lead.
     """
 
     store: SkipValidation[ChunkStore]
@@ -209,7 +209,8 @@ class HybridRetriever(ChunkRetriever):
         vector = self.store.embeddings.embed_query(asked)
         with self.store.reading():
             ranked = rank(*self._candidates(asked, vector, max(self.candidates, top_k), filters), named=named)
-            best = [one for one in ranked if one.score >= threshold][:top_k]
+            is_own = threshold == self.threshold and not named  # A long table as a whole is near to nothing.
+            best = [one for one in ranked if (one.fused if is_own else one.score) >= threshold][:top_k]
             scores = {one.id: {SCORE: one.score, FUSED_SCORE: round(one.fused, 6)} for one in best}
             return fetched(self.store, scores)
 

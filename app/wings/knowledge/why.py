@@ -15,6 +15,7 @@ from chains.documents.audience import Audience
 from chains.documents.library import Entry
 from chains.documents.naming import place_in, place_text
 from chains.errors import QuestionError
+from chains.retrieval.retriever import FUSED_SCORE
 from chains.state import Answer, Passage
 from chains.text.tokens import tokens
 
@@ -131,9 +132,10 @@ def _unfound(answer: Answer, entry: Entry, services: Service, config: RunnableCo
         explanation += f"; it lacks the words {', '.join(lacking)}" if lacking else ""
         return Reason("no passage", explanation, f"write a heading or a sentence with them into {entry.title}")
     place, limit = places[0], top_k or services.settings.retrieval.top_k
-    score, threshold = float(far[place].metadata.get("score") or 0), services.settings.retrieval.threshold
-    best = max(float(far[at].metadata.get("score") or 0) for at in places)
-    if best < threshold or (place < limit and score < threshold):
+    scores = [float(one.metadata.get(FUSED_SCORE) or one.metadata.get("score") or 0) for one in far]
+    best, threshold = max(scores[at] for at in places), services.settings.retrieval.threshold
+    score = float(far[place].metadata.get("score") or 0)
+    if best < threshold or (place < limit and scores[place] < threshold):
         explanation = f"its best passage has the similarity {best:.2f}, and RELEVANCE_THRESHOLD is {threshold:g}"
         change = f"RELEVANCE_THRESHOLD={max(0.0, best - 0.01):.2f}, or the question's words in a heading"
         return Reason("threshold", explanation, change)

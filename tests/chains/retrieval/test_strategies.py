@@ -114,6 +114,14 @@ def test_the_threshold_is_on_the_score_and_zero_is_a_value(retriever):
     assert retriever.invoke(QUESTION, threshold=1.0) == []
 
 
+def test_a_passage_with_the_words_of_a_question_is_found_below_the_retrievers_own_threshold(desk):
+    [best] = [one for one in hybrid(desk, threshold=0.0).invoke("weekly Surabaya") if one.id == "sailing"]
+    least = (best.metadata["score"] + best.metadata["fused_score"]) / 2
+
+    assert names(hybrid(desk, threshold=least).invoke("weekly Surabaya")) == {"sailing"}
+    assert hybrid(desk).invoke("weekly Surabaya", threshold=least) == []
+
+
 def test_a_question_may_bring_its_own_top_k_and_zero_is_a_value(retriever):
     assert [len(retriever.invoke(QUESTION, top_k=top_k)) for top_k in (0, 1, 3, 100)] == [0, 1, 3, len(TEXTS)]
 
