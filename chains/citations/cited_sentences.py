@@ -150,8 +150,7 @@ def unanswered_parts(answer: str, parts: int, standing: Sequence[Citation]) -> l
     ]
 
 
-LONGEST_SENTENCE: Final = 1200
-"""So many characters without the end of a sentence are taken for a whole one."""
+LONGEST_SENTENCE: Final = 1200  # So many characters without the end of a sentence are taken for a whole one.
 
 # A sentence is complete only once the next one has begun, so it is enough to look every 30 characters.
 LOOKED_AT: Final = 30

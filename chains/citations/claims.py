@@ -33,32 +33,28 @@ GENERIC: Final = _stems(
 )
 """Words that do not say what a figure is about: verbs that give it, and what its unit says already."""
 
-IN_NO_HEADING: Final = _stems(
+IN_NO_HEADING: Final = _stems(  # Words of headings that say nothing about the text below.
     "overview summary introduction question questions answer faq note notes tip tips fact facts key detail details "
     "background reminder reminders general other more information point points practical data term terms basic desk "
     "customer hears most compliance glossary abbreviations abbreviation page chapter section part"
 )
-"""Words of headings that say nothing about the text below."""
 
-IN_NO_TITLE: Final = _stems(
+IN_NO_TITLE: Final = _stems(  # Words of titles that name a kind of document, and no subject.
     "faq sla sop policy guide handbook manual procedure procedures note notes memo summary list overview reference "
     "terms conditions document agreement requirements rules price prices new staff asked frequently "
     "upload file text copy untitled"
 )
-"""Words of titles that name a kind of document, and no subject."""
 
-OF_DOCUMENTS: Final = _stems(
+OF_DOCUMENTS: Final = _stems(  # What documents say of themselves: each says something else.
     "document version id effective review date owner classification approved author status updated pol sop next issue "
     "revision page"
 )
-"""What documents say of themselves: each says something else."""
 
-SINGLE: Final = _stems(
+SINGLE: Final = _stems(  # Words behind which one name stands, so that another name contradicts it.
     "headquarters headquartered office capital owner manager director contact authority code currency language system "
     "hub chair chaired issued administered notified approved signed regulated supervised led founded named called "
     "located based run filed lodged responsible operator operated"
 )
-"""Words behind which one name stands, so that another name contradicts it."""
 
 EVERYWHERE: Final = frozenset({"global", "international", "worldwide", "asean", "eu", "n/a"})
 """Jurisdictions that are no country."""

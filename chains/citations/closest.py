@@ -16,8 +16,7 @@ from chains.text.ranges import ranged
 from chains.text.tokens import Token, tokens
 
 MOST: Final = 3
-PASSAGE_LIMIT: Final = 600
-"""The most characters of a passage that are shown, but for a longer statement."""
+PASSAGE_LIMIT: Final = 600  # The most characters of a passage that are shown, but for a longer statement.
 _HEADING: Final = 0.8  # What a word is worth that only the passage's title or section holds.
 _LEAST_RARITY: Final = 0.3
 _SAID: Final = frozenset({"sentence", "item", "row", "code"})

@@ -42,8 +42,7 @@ OPENING = {"]": "[", "】": "【", "］": "［", "〕": "〔", r"\]": r"\["}
 OPENING_BRACKETS = frozenset(OPENING.values())
 
 Range = tuple[int, int]
-Part = str | tuple[int, ...]
-"""Plain text, or the numbers of one group."""
+Part = str | tuple[int, ...]  # Plain text, or the numbers of one group.
 
 
 @dataclass

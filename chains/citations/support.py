@@ -24,8 +24,7 @@ from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
 
 # `tests/evals/test_model_answers.py` says what this keeps of answers that language models wrote to our questions.
-LEAST_SUPPORT: Final = 0.6
-"""From this support on, a passage says what a sentence says."""
+LEAST_SUPPORT: Final = 0.6  # From this support on, a passage says what a sentence says.
 
 NEIGHBOUR: Final = 0.9  # What a word is worth one sentence away; 0.81 two away, and so on.
 QUOTE_LIMIT: Final = 300

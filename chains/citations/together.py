@@ -15,8 +15,7 @@ from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.tokens import Token, tokens
 
-MOST_REWORDED: Final = 1 / 3
-"""The share of the words of a part that no source may hold."""
+MOST_REWORDED: Final = 1 / 3  # The share of the words of a part that no source may hold.
 _FIGURE: Final = r"(?=\s+(?:\S*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b))"
 _PART: Final = re.compile(
     r"[,;:–—]\s(?:(?:and|or|but|while|whereas)\b)?|\b(?:and|or|but|while|whereas|instead of|rather than|compared)\b"

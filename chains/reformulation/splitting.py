@@ -14,8 +14,7 @@ from chains.reformulation.terms import is_small_talk, terms
 from chains.text.statements import sentence_bounds
 from chains.text.words import plain_words, word_set
 
-MOST_PARTS: Final = 6
-"""A message may hold more questions; the last part takes the rest."""
+MOST_PARTS: Final = 6  # A message may hold more questions; the last part takes the rest.
 CONTEXT_CHARACTERS: Final = 400
 _LONGEST_GREETING: Final = 6  # In words, as those of a line that takes leave.
 _LONGEST_SIGNATURE: Final = 6  # In lines.
@@ -47,12 +46,11 @@ _SAYS: Final = re.compile(
     re.I,
 )  # "Concealed damage" says nothing.
 _SUBJECT: Final = r"(?:i|we|you|he|she|it|they|there|the|an?|my|our|your|this|that|these|those|any)"
-_ASKS_FOR: Final = (
+_ASKS_FOR: Final = (  # How a question begins that has an interrogative of its own.
     r"(?:(?:wh?at|wh?ich|who|whose)\b(?!\s+(?:about|else|for|from|in|not|of|to|with)\b)(?=\W+\w+\W+\w)"
     rf"|how (?:big|early|fast|far|high|large|late|long|many|much|often|old|soon)\b|(?:how|wh?en|where|why) {_VERB}\b"
     r"|(?:at|by|for|from|in|to|under|until|up to|with) (?:what|when|which|whom)\b(?=(?:\W+\w+){3}))"
 )
-"""How a question begins that has an interrogative of its own."""
 _ASKS: Final = rf"(?:{_ASKS_FOR}|{_VERB} (?:{_SUBJECT}\b|(?-i:[A-Z])))"
 """How a question begins: so, or with a verb before its subject."""
 _FILLER: Final = (
@@ -75,10 +73,9 @@ _NEXT_QUESTION: Final = re.compile(
     re.I,
 )
 _QUESTION_END: Final = re.compile(r"(?<=\?)[\"\u201d\u2019')]*\s+")
-_URGENT: Final = word_set(
+_URGENT: Final = word_set(  # Words that say when or how to answer, and not what.
     "accordingly again asap back convenience earliest possible quickly reply revert soon soonest thanks today urgently"
 )
-"""Words that say when or how to answer, and not what."""
 _ITEM: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s+\Z")
 
 

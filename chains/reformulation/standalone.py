@@ -22,23 +22,17 @@ from chains.state import Passage
 from chains.text.quantities import UNITS
 from chains.text.words import one_error_away, plain_words, stem, word_set
 
-PRONOUNS: Final = word_set(
+PRONOUNS: Final = word_set(  # Words that stand for something said before.
     "it its itself he him his she hers they them their theirs this that these those one ones both former latter"
 )
-"""Words that stand for something said before."""
-
 POINTING: Final = word_set("also else instead other others same then there too")
 """Words that point to something said before."""
 
-ADDING: Final = word_set("also same too")
-"""Words that ask the last question of something else."""
-
-MEASURES: Final = word_set(
+ADDING: Final = word_set("also same too")  # Words that ask the last question of something else.
+MEASURES: Final = word_set(  # Words that ask for a measure or a yes, and name nothing that has it.
     "allowed big cheap cost early expensive far fast free high included large late long much needed necessary often "
     "old possible price quick quickly required small soon valid worth"
 )
-"""Words that ask for a measure or a yes, and name nothing that has it."""
-
 CONTACTS: Final = word_set("address email fax mail number phone tel telephone")
 """Words for what an address or a number stands in for."""
 
@@ -51,48 +45,35 @@ ASKING: Final = word_set(
 ABOUT: Final = re.compile(r"(?:(?:and|or|but|so|ok(?:ay)?|then)\b[\s,]*)*(?:what|how) (?:about|if)\b", re.IGNORECASE)
 """The words that ask for something, and say not for what."""
 
-OPENING: Final = re.compile(
+OPENING: Final = re.compile(  # How a question begins that goes on with the one before.
     r"(?:and|or|but|so|then|also|plus|ok(?:ay)?|(?:what|how) about|what (?:if|else)|anything else|same)\b",
     re.IGNORECASE,
 )
-"""How a question begins that goes on with the one before."""
-
-DEFINING: Final = re.compile(
+DEFINING: Final = re.compile(  # How a question begins that asks what a word means, which it then names itself.
     r"(?:what|who)(?: is| are| was| were|'s|’s) (?!(?:the|my|your|our|its|their)\b)", re.IGNORECASE
 )
-"""How a question begins that asks what a word means, which it then names itself."""
-
-CORRECTION: Final = re.compile(
+CORRECTION: Final = re.compile(  # How a question begins that puts the one before right.
     r"(?:(?:oh|no|nope|sorry|wait|actually|hm+|pardon|well)\b[\s,.:;!-]*)*"
     r"(?:i (?:really |actually )?mean(?:t)?|i was asking (?:about|for)|i wanted|not|no|sorry|rather|actually|instead)\b"
     r"[\s,.:;]*",
     re.IGNORECASE,
 )
-"""How a question begins that puts the one before right."""
-
-DENIED: Final = re.compile(
+DENIED: Final = re.compile(  # What a correction takes back, in the first group.
     r"\b(?:not|instead of|rather than)\s+(?:(?:the|a|an|to|for|in|by|of|with|from)\s+)?([^\W_]+)", re.IGNORECASE
 )
-"""What a correction takes back, in the first group."""
-
-RETURN: Final = re.compile(
+RETURN: Final = re.compile(  # How a question begins that says what it is about.
     r"(?:(?:and|so|ok(?:ay)?|now|but)\b[\s,]*)?(?:(?:(?:coming|come|going|go|getting|get) )?back to|returning to|"
     r"once more (?:on|about)|again about|about|regarding|as (?:for|to)|concerning)\b",
     re.IGNORECASE,
 )
-"""How a question begins that says what it is about."""
-
-Find = Callable[[str], Sequence[Passage]]
-"""Returns the passages for a query, best first."""
+Find = Callable[[str], Sequence[Passage]]  # Returns the passages for a query, best first.
 
 # Below this cosine similarity a first passage whose heading has no word of the question is about something else.
 NEAR: Final = 0.3
 # A whole question is new where the passages of the other reading are so much further from its own words.
 MARGIN: Final = 0.15
-# What stands above a passage, in its metadata.
-HEADINGS: Final = ("title", "section", "section_path", "jurisdiction")
-# Shorter words begin too many others, and are one letter away from too many.
-LONG: Final = 4
+HEADINGS: Final = ("title", "section", "section_path", "jurisdiction")  # What stands above a passage, in its metadata.
+LONG: Final = 4  # Shorter words begin too many others, and are one letter away from too many.
 
 
 def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool:

@@ -7,12 +7,10 @@ from typing import Final, Literal, NamedTuple
 from chains.text.tokens import tokens
 from chains.text.words import STOP_WORDS, plain_words, word_set
 
-GRAMMAR: Final = STOP_WORDS | word_set(
+GRAMMAR: Final = STOP_WORDS | word_set(  # Words that name no subject.
     "actually again back either else hm hmm instead like mean meant ok okay other others please rather same sorry such "
     "there wait yes"
 )
-"""Words that name no subject."""
-
 PREPOSITIONS: Final = word_set("above at below by for from in into of on over through to under via with within")
 
 SMALL_TALK_SIGNS: Final = {
@@ -42,13 +40,12 @@ _SMALL_TALK: Final = frozenset().union(*SMALL_TALK_SIGNS.values()) | word_set(
     "gut herzlichen hilfe ihre ihnen ja klar mein morgen nochmals sehr tag viele vielen war"
 )
 _PART_END: Final = re.compile(r"(?<=[.!?])\s+|,\s+")
-_PRAISE: Final = re.compile(
+_PRAISE: Final = re.compile(  # What is said behind thanks: "you were quick".
     r"(?:you (?:did|helped|saved|solved|were)|you(?:['’]re| are) (?:an?|so|the|very)"
     r"|(?:it|that|this)(?:['’]s| (?:did|helped|is|solved|was)))\b"
     r"(?!.*\b(?:about|by|for|from|how|in|to|wh\w+|with)\b)[^?]{0,40}",
     re.IGNORECASE,
 )
-"""What is said behind thanks: "you were quick"."""
 _PARTICLE: Final = re.compile(r"[\s,]+(?:ah|hor|lah|leh|lor|mah|meh|sia)(?=\W*$)", re.IGNORECASE)
 
 

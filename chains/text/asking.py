@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from chains.text.quantities import SINCE, UNITS, quantities
-from chains.text.tokens import MONTHS, tokens
+from chains.text.tokens import DAYS, MONTHS, tokens
 from chains.text.words import one_error_away, stem, word_list
 
 Kind = Literal[
@@ -25,7 +25,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("phone", rf"\b(?:tele)?(?:phone|fax) (?:number|no|nr)\b|\btel no\b|\bhotline\b|{_NAMED} (?:tele)?phone\W*$"),
     ("mail", rf"\be-?mail address(?:es)?\b|(?<!by )(?<!via )\be-?mail (?:for|of)\b|{_NAMED} e-?mail\W*$"),
     ("address", r"(?<!mail )\baddress(?:es)?\b"),
-    ("duration", rf"\bhow (?:long|soon|quickly|far ahead|many {_UNITS_OF_TIME})\b"),
+    ("duration", rf"\bhow (?:long|soon|quick(?:ly)?|far ahead|many {_UNITS_OF_TIME})\b"),
     ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),
     ("share", r"\bper ?cent(?:age)?\b|\b(?:commission|discount|duty|gst|interest|tax|vat) rates?\b"),
     (
@@ -60,10 +60,8 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
 _ASKS: Final = {kind: re.compile(form, re.IGNORECASE) for kind, form in _FORMS}
 MEASURED: Final[frozenset[Kind]] = frozenset({"duration", "count", "share", "money", "number", "date"})
 """The kinds of answer that a figure or a time stands in."""
-PRICES: Final = frozenset(map(stem, ("charge", "cost", "fee", "price")))
-"""Words for which an amount of money stands."""
-LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})
-"""The kinds of answer that are often lists."""
+PRICES: Final = frozenset(map(stem, ("charge", "cost", "fee", "price")))  # Words for which an amount of money stands.
+LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})  # The kinds of answer that are often lists.
 _OPEN: Final[frozenset[Kind]] = frozenset({"verdict", "definition", *LISTED})
 """The kinds beside which a measure is only mentioned: "Do you charge for it?"."""
 
@@ -88,6 +86,7 @@ ROLES: Final = word_list("""
     \\w+(?:ist|ician|eer|woman|man)""")
 """Words for who does something: as good as a name where one asks who."""
 _MONTHS: Final = "|".join(month.title() for month in MONTHS)
+_NO_DAY: Final = rf"(?!(?:{'|'.join(day.title() for day in DAYS)}|{_MONTHS})s?\b)"
 _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "phone": re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}"),
     "mail": re.compile("@"),
@@ -97,8 +96,8 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
         r"|\b\d{1,4}[a-z]? [A-Z]\w+(?: [A-Z]\w+)*, |, \d{4,5}\b|\b\d{5} [A-Z]|\b[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b"
     ),
     "duration": re.compile(
-        r"\b(?:no|not|never|unlimited|until|till|as (?:soon|long|quickly)|immediate(?:ly)?|instant(?:ly)?|at once"
-        r"|within|during|straight away|overnight|depend(?:s|ing)?|var(?:y|ies)|before|after|upon"
+        r"\b(?:no(?= \w)|not|never|unlimited|until|till|as (?:soon|long|quickly)|immediate(?:ly)?|instant(?:ly)?"
+        r"|at once|within|during|straight away|overnight|depend(?:s|ing)?|var(?:y|ies)|before|after|upon"
         r"|(?:second|minute|hour|day|week|month|year)s?)\b",
         re.IGNORECASE,
     ),
@@ -114,11 +113,11 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
         r"|\b(?:morning|noon|midnight|afternoon|evening|o'clock)\b|\b\d{1,2} ?[ap]\.?m\b"
     ),
     "who": re.compile(
-        r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"
+        rf"(?<=[a-z0-9,;:)] ){_NO_DAY}[A-Z][a-z]+|\b{_NO_DAY}[A-Z][\w.]+ {_NO_DAY}[A-Z]"
         rf"|\b(?:[Aa]n?|[Tt]he|[Ee](?:ach|very)|[Yy]?[Oo]ur|[Bb]y|[Aa]ny|[Aa]ll|[Oo]nly) "
         rf"(?:[\w-]+ ){{0,2}}?(?:{'|'.join(ROLES)})s?\b|\b(?:{'|'.join(ROLES)})['\u2019]s "
     ),
-    "where": re.compile(r"\b(?:in|at|on|near|from|to|of) (?:the )?[A-Z]|\b(?:north|south|east|west)\w*\b"),
+    "where": re.compile(rf"\b(?:in|at|on|near|from|to|of) (?:the )?{_NO_DAY}[A-Z]|\b(?:north|south|east|west)\w*\b"),
     "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
     "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
 }  # fmt: skip

@@ -41,10 +41,9 @@ _PATTERNS: Final[tuple[tuple[Form, str], ...]] = (
     ),
 )
 _FORMS: Final = [(form, re.compile(pattern, re.IGNORECASE)) for form, pattern in _PATTERNS]
-_ASKING: Final = word_set(
+_ASKING: Final = word_set(  # Words of such a question that are read through a typing error.
     "documents document docs summarize summarise summary overview changed changes different difference about"
 )
-"""Words of such a question that are read through a typing error."""
 _FORM_WORDS: Final = re.compile(
     rf"\b(?:{_KINDS}|{_THERE}|wh?ich|what|whats|list|show|know|have|got|on|about|changed?|changes|new|news|between|compared?|with|ones?"
     r"|differences?|differs?|different|summari[sz]e|sum|up|summary|overview|gist|outline|points|key|main|tl|dr|give|get"
@@ -53,8 +52,7 @@ _FORM_WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 FEWEST_LETTERS: Final = 5
-MOST_HELD: Final = 0.6
-"""The share of the subject that a title holds at least."""
+MOST_HELD: Final = 0.6  # The share of the subject that a title holds at least.
 
 
 class Overview(NamedTuple):

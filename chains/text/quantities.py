@@ -65,7 +65,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("second", "seconds", "sec"), ("duration", 1 / 60)),
     **dict.fromkeys(("minute", "minutes", "min", "mins"), ("duration", 1)),
     **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), ("duration", 60)),
-    **dict.fromkeys(("day", "days"), ("duration", 1440)),
+    **dict.fromkeys(("day", "days", "night", "nights"), ("duration", 1440)),
     **dict.fromkeys(("week", "weeks"), ("duration", 10080)),
     **dict.fromkeys(("month", "months"), ("months", 1)),
     **dict.fromkeys(("year", "years"), ("months", 12)),
@@ -85,6 +85,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
 }
 _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office": "working "}
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
+_DIMENSIONS: Final = word_set("deep heavy high long tall wide")
 _CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€": "EUR", "£": "GBP", "A$": "AUD"}
 _MOST: Final = re.compile(
     r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under"
@@ -207,7 +208,7 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
     kind, end = "", words[place].end
     for word in words[place + 1 : place + 4]:
         between = text[end : word.start]
-        if between.strip(" -()"):
+        if between.strip(" -()") or word.text.lower() in _DIMENSIONS:
             break
         plain, end = word.text.lower(), word.end
         if plain in _KINDS_OF_DAYS:

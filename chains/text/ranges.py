@@ -18,12 +18,14 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
     """
     counts = [0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
-        read = [quantities(row.cells[place].text) if place < len(row.cells) else () for row in rows]
+        cells = [row.cells[place].text if place < len(row.cells) else "" for row in rows]
+        read = list(map(quantities, cells))
         column = next((row.columns[place] for row in rows if place < len(row.columns)), "")
         if not any(one.is_range for some in read for one in some):
             read = _steps(read) if _ELAPSED.search(column) else []
         for figure in wanted if read else ():
-            holds = [any(is_within(one, figure, tokens(column)) for one in some) for some in read]
+            pairs = zip(read, (tokens(f"{column} {cell}") for cell in cells), strict=True)
+            holds = [any(is_within(one, figure, words) for one in some) for some, words in pairs]
             counts = [count + held for count, held in zip(counts, holds, strict=True)]
     most = max(counts, default=0)
     named = [one for name in (rows[0].columns if rows else ()) for one in quantities(name) if one.measure != "date"]
@@ -102,6 +104,9 @@ def counted(rows: Sequence[Statement], question: str) -> list[float]:
     return [asked * (is_further - is_first) for is_first, is_further in zip(first, further, strict=True)]
 
 
+_SIZES: Final = frozenset({"length", "mass", "volume"})
+
+
 def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> bool:
     """Return whether a cell's range holds a figure; the column's name may tell the unit of the cell."""
     is_below = figure.bound == "least" and one.bound != "least" and one.high <= figure.low
@@ -110,9 +115,11 @@ def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> 
         return False
     if one.measure == figure.measure:
         return one.holds(figure)
-    if figure.label or one.measure:  # An amount of money may be written without its currency.
-        return not (figure.label or figure.measure) and one.measure.isupper() and one.holds(figure)
     units = [UNITS[word.text.lower()] for word in column if word.text.lower() in UNITS]
+    if figure.label or one.measure:  # An amount of money may be written without its currency, a size without its unit.
+        factors = [1.0] * one.measure.isupper() + [factor for kind, factor in units if kind == one.measure in _SIZES]
+        sizes = (figure._replace(low=figure.low * factor, high=figure.high * factor) for factor in factors)
+        return not (figure.label or figure.measure) and any(map(one.holds, sizes))
     for measure, factor in units:
         if measure == figure.measure:
             return one._replace(low=one.low * factor, high=one.high * factor).holds(figure)

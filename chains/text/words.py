@@ -26,7 +26,8 @@ STOP_WORDS: Final = word_set("""
     on once one only onto or other our ours out over own per please re s same shall she should since so some such t
     than that the their theirs them themselves then there therefore these they this those though through thus to too
     under until up upon us ve very via was we were what when where whether which while who whom whose why will with
-    within without won would yes yet you your yours im pls plz thx u ur whats whens wheres
+    within without won would yes yet you your yours im pls plz thx u ur whats whens wheres myself yourself ourselves
+    yourselves someone somebody something anyone anybody anything everyone everybody everything
     """)
 """Words of grammar. A word in capitals that is one of these may still be a name."""
 

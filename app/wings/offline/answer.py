@@ -12,13 +12,14 @@ from app.wings.offline.evidence import FEATURES, NEAR_PASSAGE, VERDICT, Candidat
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.ranker import Ranker
 from chains.citations.comparison import is_negation
-from chains.text.asking import LISTED
+from chains.text.asking import LISTED, fits
 from chains.text.letters import escape_brackets, one_line
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
+SHORT_PARAGRAPH: Final = 400  # Characters.
 AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
 NEAR, NEAR_ENOUGH = 0.1, 0.55  # The least probability to speak for a version; the least with the nearest similarity.
 ALSO: Final = 0.7  # The share of the best one's probability that a statement beside it has to have.
@@ -46,10 +47,9 @@ _CONDITION: Final = re.compile(
     re.I,
 )
 _DENYING: Final = r"(?:(?:do|does|is|are|may|can|must)(?: not|n['’]t)|cannot|appl(?:y|ies) only)\b"
-_LIMITS: Final = re.compile(
+_LIMITS: Final = re.compile(  # How a sentence begins that limits the one before it.
     rf"(?:But|Except\w*|However|Only|Unless)\b|(?:It|They|(?:The|That|These|This|Those)(?: \w+)?) {_DENYING}"
 )
-"""How a sentence begins that limits the one before it."""
 _WITHOUT: Final = re.compile(r"\bwithout\b(?: (?:an?|the|any)\b)?", re.IGNORECASE)
 
 
@@ -184,6 +184,9 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
     if one.text in (together := evidence.together.get(one.block, [])):
         return together
     items = [other.said for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
+    is_told = fits(one.text, wants, evidence.question.text) > 0 or sum(map(len, items)) > SHORT_PARAGRAPH
+    if kind == "sentence" and not is_told and "verdict" not in wants and evidence.adds_nothing(one):
+        return [" ".join(items)]  # Its heading asks, and all below it answers.
     is_short = kind == "item" or (kind == "row" and not together and len(items) <= LONGEST_LIST)
     is_single = bool(evidence.question.sides) or "definition" in wants
     is_whole = is_short and not is_single and evidence.adds_nothing(one)

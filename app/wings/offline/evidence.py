@@ -20,10 +20,9 @@ from chains.text.ranges import counted, crossed, is_within, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
-FEATURES: Final = (
+FEATURES: Final = (  # What is measured; what is not known, or not yet, is not a number.
     *("near", "kind", "place", "lacking", "range", "unnamed", "doubtful", "score", "meaning", "meaning_above", AHEAD),
 )
-"""What is measured; what is not known, or not yet, is not a number."""
 
 EMBEDDED_CHARACTERS: Final = 160
 # What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
@@ -39,15 +38,16 @@ VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
 _UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
+_EACH: Final = re.compile(rf"\b(?:an?|each|every|per)(?: further| additional| extra)? ({'|'.join(UNITS)})\b", re.I)
+_CUT_OFF: Final = re.compile(r"\b(?:before|by|until|till|not later than|(after|later than|past))\s*$", re.I)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
 MOST_LACKING: Final = 0.34
 """The most of what the question names that a statement may lack for its limit to tell of the question's figures."""
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
-_RANKS: Final = re.compile(
+_RANKS: Final = re.compile(  # Words that compare the rows of a table.
     r"\b(?:most|least|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|t|w|for)est)[a-z]{3,}est|preced\w+|succeed\w+|next|previous"
     r"|(?:before|after|follow\w*) [A-Z]\w+|other than|besides)\b"
 )
-"""Words that compare the rows of a table."""
 _MOST: Final = r"best|worst|differ\w*|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|for|earli|lat)est)[a-z]{3,}est"
 _COMPARED: Final = re.compile(rf"\b(?:{_MOST})\b", re.I)
 _COMPARING: Final = re.compile(rf"\b(?:{_MOST}|than|while|whereas|both|unlike)\b", re.I)
@@ -201,11 +201,12 @@ class Evidence:
 
     def misses(self, one: Statement) -> list[Quantity]:
         """Return the figures of the question that a sentence or item does not hold, though it has their measure."""
+        each = {UNITS[unit.lower()][0] for unit in _EACH.findall(one.said)}  # "£7 an hour" is said of two hours.
         return [
             figure
             for figure in (self.question.quantities if one.kind != "row" else ())
-            if figure.measure
-            and not _FREE.match(figure.measure)
+            if figure.measure not in each
+            and not _FREE.match(figure.measure or "%")
             and any(other.measure == figure.measure for other in one.quantities)
             and not any(other.measure == figure.measure and other.holds(figure) for other in one.quantities)
         ]
@@ -375,7 +376,14 @@ class Evidence:
 
         One that does not hold it is of another case where a limit of the same document does: "> 50,000" for 20,000.
         """
-        limits = [
+        clock = [  # Of "before 15:00" and "after 15:00" one holds for 4 p.m.
+            (place, limit._replace(bound="least" if word[1] else "most"), (self.entries[one.entry].title, "", ""))
+            for place, one in enumerate(self.statements)
+            for limit in one.statement.quantities
+            if one.statement.kind != "row" and limit.measure == "time of day"
+            if (word := _CUT_OFF.search(one.statement.words[: limit.start]))
+        ]
+        limits = clock + [
             (place, limit, (self.entries[one.entry].title, limit.measure, limit.bound))
             for place, one in enumerate(self.statements)
             if one.statement.kind != "row"

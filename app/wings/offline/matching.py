@@ -13,7 +13,12 @@ from chains.ports import WordSimilarity
 from chains.text.tokens import DAYS, MONTHS, Token, fold, tokens
 from chains.text.words import STOP_WORDS, stem
 
-_SOME_DAYS: Final = re.compile(rf"\b({'|'.join(DAYS)})s? ?(?:to|until|through|-|\u2013) ?({'|'.join(DAYS)})", re.I)
+_CYCLES: Final = tuple(
+    (names, re.compile(rf"\b({form})\.?(?: \d+)? ?(?:to|until|through|-|\u2013) ?(?:\d+ )?({form})\b"))
+    for names in (DAYS, MONTHS)
+    for form in ["|".join(f"{name[:3]}(?:{name[3:]})?s?" for name in names)]
+)
+_WEEK: Final = re.compile(r"\bweek(end|day)s?\b")
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
 _PARTS: Final = frozenset({",", ";", ":", ".", ")", "–", "|"})
 SAME: Final = 0.6  # The share of the words of two texts from which one repeats the other.
@@ -21,7 +26,7 @@ SAME: Final = 0.6  # The share of the words of two texts from which one repeats 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_EXACT: Final = STOP_WORDS | {*DAYS, *MONTHS}
+_EXACT: Final = STOP_WORDS | {*map(stem, DAYS), *map(stem, MONTHS)}
 """Words beside which no other one counts: each is near to all others of its kind, and "ONE" is a name."""
 WORD_FLOOR: Final = 0.4  # Cosines of words below this are chance.
 NAME_FLOOR: Final = 0.6  # A city and its country are this near, two cities often nearer than two things.
@@ -46,9 +51,13 @@ def words_of(text: str) -> Words:
     for hyphened in _HYPHENED.findall(text) if "-" in text else ():  # Many write "checkin".
         word = fold(hyphened.replace("-", ""))
         keys[stem(word)] = word
-    for first, last in _SOME_DAYS.findall(text.lower()) if "day" in text.lower() else ():
-        places = (DAYS.index(first), DAYS.index(last))
-        keys |= {stem(day): day for day in DAYS[min(places) : max(places) + 1]}
+    lower = text.lower()
+    for names, form in _CYCLES:  # "Mon-Fri" and "October to April" name what lies between.
+        for ends in form.findall(lower):
+            first, last = (next(at for at, name in enumerate(names) if name.startswith(end[:3])) for end in ends)
+            keys |= {stem(name): name for name in (names * 2)[first : first + (last - first) % len(names) + 1]}
+    for part in _WEEK.findall(lower):
+        keys |= {stem(day): day for day in (DAYS[5:] if part == "end" else DAYS[:5])}
     runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.
     initials = ("".join(_initial(token, text) for token in run) for run in runs)
     return Words(keys, "\n".join(initials))
@@ -88,7 +97,7 @@ class Matcher:
         if similarity is not None and self._terms and vocabulary:
             found = similarity([term.word for term in self._terms], vocabulary)
             floors = np.array([[NAME_FLOOR if term.named else WORD_FLOOR] for term in self._terms])
-            exact = np.array([[term.word[0].isdigit() or term.word in _EXACT] for term in self._terms])
+            exact = np.array([[term.word[0].isdigit() or term.key in _EXACT] for term in self._terms])
             near[:, :-1] = np.where((found >= floors) & ~exact, np.sqrt(np.maximum(found, 0.0)), 0.0)
         for row, term in enumerate(self._terms):
             for key in (term.key, stem(written_out(term.word, term.capital))):

@@ -16,8 +16,7 @@ SAME: Final = 0.5
 """The share of words other than figures that two statements of two versions have in common when they say one thing."""
 SURE: Final = 0.75
 
-Documents = dict[str, list[Entry]]
-"""The entries of a context by the titles of their documents."""
+Documents = dict[str, list[Entry]]  # The entries of a context by the titles of their documents.
 
 
 def overview(question: str, shown: Sequence[Entry]) -> OfflineAnswer | None:

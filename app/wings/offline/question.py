@@ -46,12 +46,18 @@ _FORM_WORDS: Final = frozenset(
         stem,
         word_set(
             "abbreviation acronym address amount compare current date day define definition describe differ "
-            "difference dollar email euro example explain far fast fax kind latest list long mail mean meaning month "
-            "much name need number often percentage permit person phone place pound reason required soon stand step "
-            "telephone tell time today tomorrow type way week year yesterday"
+            "difference dollar email euro example explain far fast fax happen kind latest list long mail mean meaning "
+            "month much name need number often percentage person phone place pound reason required ring soon stand "
+            "step telephone tell time today tomorrow type way week year yesterday"
         ),
     )
 )
+_DEGREE: Final = re.compile(
+    r"\bhow (?:(big|cheap|deep|early|expensive|heavy|high|large|late|old|quick\w*|tall|wide)"
+    r"|long\b.{0,24}?\b(wait\w*))\b",
+    re.I,
+)
+_GERUND: Final = re.compile(r"\b(?:an?|the|my|our|your) (\w+ing)\b", re.I)  # A noun: "a building permit".
 _CODED: Final = word_list("""
     af afghanistan al albania dz algeria ao angola ar argentina am armenia au australia at austria az azerbaijan bh
     bahrain bd bangladesh by belarus be belgium bt bhutan bo bolivia bw botswana br brazil bn brunei bg bulgaria kh
@@ -70,7 +76,7 @@ _CODED: Final = word_list("""
 _COUNTRY_OF: Final = dict(zip(_CODED[::2], _CODED[1::2], strict=True))
 COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
-_SHORT_FORMS: Final = dict(
+_SHORT_FORMS: Final = dict(  # What people write for a word where they type fast.
     pair.split("=")
     for pair in word_list("""
         acct=account addr=address amt=amount appt=appointment bbq=barbecue cert=certificate chq=cheque cust=customer
@@ -79,7 +85,6 @@ _SHORT_FORMS: Final = dict(
         ops=operations pax=person pkg=package pmt=payment pwd=password qty=quantity ref=reference reg=registration
         std=standard tel=telephone temp=temperature vacc=vaccination wk=week wks=week yr=year yrs=year""")
 )
-"""What people write for a word where they type fast."""
 _VOWELS: Final = frozenset("aeiou")
 _SHORT_SUBJECT: Final = 2
 _WITHIN_NAME: Final = frozenset((" ", "-", " & "))
@@ -152,7 +157,7 @@ def read(text: str, own: str = "", said: str = "") -> Question:
     )
     words = tokens(joined)
     content = [token for token in words if token.weight]
-    terms = tuple(_terms(content, trust_capitals=not joined.isupper()))
+    terms = tuple(_terms(joined, content, trust_capitals=not joined.isupper()))
     names, joint = _names(joined, content, terms)
     asking = {token.key for token in tokens(own or joined)}
     context = [name for name in names if not any(terms[row].key in asking for row in name)]
@@ -199,7 +204,7 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     ]
     if not unknown:
         return question
-    known = Counter(word for text in texts for word in plain_words(text))
+    known = Counter(word for text in texts for word in plain_words(f"{text} {text.replace('-', '')}"))  # "ebike".
     stems = set(map(stem, known))
     right: dict[str, str] = {}
     for word in unknown:
@@ -223,18 +228,19 @@ def join_initials(text: str) -> str:
     return _INITIALS.sub(lambda found: "".join(part or "" for part in found.groups()), text)
 
 
-def _terms(content: list[Token], *, trust_capitals: bool) -> list[Term]:
+def _terms(text: str, content: list[Token], *, trust_capitals: bool) -> list[Term]:
     found: dict[str, Term] = {}
+    degrees = {degree.start(degree.lastindex or 0) for degree in _DEGREE.finditer(text)}
+    nouns = {gerund.start(1) for gerund in _GERUND.finditer(text)}
     for token in content:
         country = token.key in COUNTRIES
         capital = country or (token.kind == "name" and trust_capitals)
         named = country or (capital and not token.text.isupper())
-        asks = token.key in _FORM_WORDS and not named
+        asks = (token.key in _FORM_WORDS or token.start in degrees) and not named
         share = FORM_WORD if asks else 1.0
         fixed = capital or token.text[0].isdigit() or (fold(token.text) in MONTHS and token.text[0].isupper())
-        found.setdefault(
-            token.key, Term(token.key, fold(token.text), token.weight * share, named, capital, asks, fixed)
-        )
+        weight = WEIGHTS["word"] if token.start in nouns else token.weight
+        found.setdefault(token.key, Term(token.key, fold(token.text), weight * share, named, capital, asks, fixed))
     return list(found.values())
 
 

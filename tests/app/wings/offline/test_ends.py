@@ -11,11 +11,13 @@ from langchain_core.runnables import RunnableLambda
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.answer import LACKING
 from app.wings.offline.evidence import Evidence
+from app.wings.offline.matching import words_of
 from app.wings.offline.passages import entries
 from app.wings.offline.question import corrected, read
 from app.wiring.models import word_similarity
 from chains import build_chain
 from chains.metadata import SEARCHED
+from chains.text.asking import fits
 from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, is_not_sure, prompt, reply_to
 
 NEAR = [0.8, 0.8, 0.8]
@@ -150,6 +152,66 @@ def test_a_bound_is_looked_up_in_the_range_beyond_it(question, who):
     rows = "| < SGD 5,000 | Team lead |\n| SGD 5,000 - 20,000 | Manager |\n| SGD 20,000 - 50,000 | Director |"
     entry = f"[Credit > Approval]\n| Credit | Approves |\n|---|---|\n{rows}\n| > SGD 50,000 | Managing director |"
     assert f"Approves: {who}." in ask(question, entry, scores=NEAR).partition("[")[0]
+
+
+HOURS = "The shop is open Mon-Fri. On Mondays, when we are shut, use the key box. At weekends call the night line."
+SIZES = "| Height | Frame |\n|---|---|\n| 159-166 cm | S |\n| 167-174 cm | M |\n| 175-182 cm | L |"
+CUT_OFF = "An order that is recorded before 15:00 leaves on the day.\n\nAn order after 15:00 leaves a day later."
+LATE = "Nothing is charged at first. Then we add interest. Please tell us early."
+
+
+@pytest.mark.parametrize(
+    ("question", "entry", "first"),
+    [
+        ("who do i call on sundays", HOURS, "At weekends"),
+        ("im 178 tall which frame", SIZES, "175-182 cm"),  # Without its unit.
+        ("when does an order leave that i place at 4pm", CUT_OFF, "An order after 15:00"),
+        ("what happens if i am late with the rent", LATE, "Nothing is charged at first. Then we add interest."),
+    ],
+)
+def test_the_statement_that_answers_stands_first(question, entry, first):
+    model = OfflineChatModel(similarity=word_similarity())
+    answer = ask(question, f"[Handbook > If rent is late]\n{entry}", model=model, scores=NEAR)
+    assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("how big is the deposit", {"deposit"}),
+        ("how long is the wait for a building permit", {"building", "permit"}),
+        ("what happens if someone pays late", {"pays"}),
+    ],
+)
+def test_words_that_only_ask_name_nothing_and_a_noun_does(question, named):
+    assert {term.word for term in read(question).terms if term.carries} == named
+
+
+@pytest.mark.parametrize(
+    ("text", "between"),
+    [
+        ("Open Mon-Fri.", "wednesday"),
+        ("Fri to Sun", "saturday"),
+        ("From 1 October to 30 April", "january"),
+        ("At weekends", "sunday"),
+    ],
+)
+def test_days_and_months_name_what_lies_between(text, between):
+    assert between in words_of(text).keys.values()
+
+
+def test_what_each_hour_costs_holds_for_two_hours():
+    passage = entries("[Hire > Late]\nAfter 30 minutes each hour costs £7. A call takes 30 minutes.")
+    assert Evidence(read("2 hours late, how much"), passage).contradicted == [False, True]
+
+
+def test_a_day_or_a_month_is_nobodys_name():
+    assert fits("From May to August also Sunday.", {"who"}, "who has the desk") == -1.0
+    assert fits("On Sunday it is Jo.", {"who"}, "who has the desk") == 1.0
+
+
+def test_a_word_that_the_documents_write_with_a_hyphen_is_no_typing_error():
+    assert corrected("price for an ebike", ["The bike, the e-bike"], word_similarity()) == "price for an ebike"
 
 
 def test_a_figure_is_looked_up_in_columns_that_are_ranges():
