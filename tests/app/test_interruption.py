@@ -84,15 +84,12 @@ STEPS = [
     *(("version stated", 1, False), ("version stated", 4, False)),
     *(("committed", 1, True), ("follower copied", 1, True), ("follower aligned", 1, True), ("followed", 1, True)),
 ]
-# A reset is the same statements in both dialects: every other step has one, in the other dialect the others have it.
-# PostgreSQL searches its own vectors, and has no follower.
 KILLED = [
-    *(("sqlite", *step, number % 2 == 0) for number, step in enumerate(STEPS)),
-    *(("sqlite", *step, number % 2 == 1) for number, step in enumerate(STEPS) if "follower" in step[0]),
+    *(("sqlite", *step, reset) for step in STEPS for reset in (False, True)),
+    # PostgreSQL searches its own vectors. A reset is the same statements in both dialects: every other step has one.
     *(
         pytest.param("postgresql", *step, number % 2 == 1, marks=pytest.mark.service)
-        for number, step in enumerate(STEPS)
-        if "follower" not in step[0]
+        for number, step in enumerate(step for step in STEPS if "follower" not in step[0])
     ),
 ]
 

@@ -53,14 +53,14 @@ def serving(options: dict[str, Any], groq: FakeGroq, folder: Path, internal: boo
         yield client
 
 
-def test_a_word_of_internal_documents_changes_no_answer_to_a_stranger(attacked, request):
+def test_a_word_of_internal_documents_changes_no_answer_to_a_stranger(attacked):
     alone, beside = attacked
-    chosen = probes() if "chroma" in request.node.name else probes()[::4]  # Of all three forms in turn.
     pairs = {
         question: (alone.asked("/api/query", {"query": question}), beside.asked("/api/query", {"query": question}))
-        for _, question in chosen
+        for _, question in probes()
     }
 
+    assert len(pairs) >= 69
     assert all(status == 200 for (status, *_), _ in pairs.values())
     assert any(sent for (*_, sent), _ in pairs.values()), "the model is asked, so its prompts can be compared"
     assert [question for question, (one, other) in pairs.items() if one != other] == []

@@ -8,9 +8,8 @@ from tests.served import GUIDE, QUESTION
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")]
 
 
-@pytest.mark.parametrize(
-    ("store", "aside"), list(zip(STORES, reversed(ASIDE.values()), strict=True)), ids=["chroma", "memory"]
-)
+@pytest.mark.parametrize("store", STORES, ids=["chroma", "memory"])
+@pytest.mark.parametrize("aside", ASIDE.values(), ids=ASIDE)
 def test_a_full_disk_stops_ingestion_and_no_question(store, aside, tmp_path):
     settings = {"LLM_PROVIDER": "offline", "MIN_CHUNKS": "0", "SCOPE_FILE": "off"} | store
     desk = Desk(tmp_path, settings, {"gst.md": GUIDE})
