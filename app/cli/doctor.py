@@ -124,18 +124,17 @@ def _models(settings: Settings) -> Iterator[Trial]:
     def ask(model: Any) -> str:
         reply = model.invoke("Answer with the word yes.")
         listed = ""
-        if settings.llm.provider in LOCAL_SERVERS:
+        if provider in LOCAL_SERVERS:
             from app.adapters.llm.openai_compatible import listed_models
 
             listed = f"; the server lists {', '.join(listed_models(model))}"
         return f"{reply.response_metadata.get('model_name', settings.llm.model)} answered{listed}"
 
-    if settings.llm.provider == "offline":
+    provider = settings.llm.provider
+    if provider == "offline":
         yield Trial("language model", None, "LLM_API_KEY")
         return
-    server = (
-        f"start {settings.llm.provider}, or check" if settings.llm.provider in LOCAL_SERVERS else "check LLM_API_KEY,"
-    )
+    server = f"start {provider}, or check" if provider in LOCAL_SERVERS else "check LLM_API_KEY,"
     remedy = f"{server} LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
     yield Trial("language model", lambda: ask(first_model(settings)), remedy)
     if isinstance(settings.llm.fallback, str):

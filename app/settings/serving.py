@@ -74,8 +74,7 @@ class AccessSettings(v.Group):
     auth_url: v.WebAddress | None = None
     """Authentication service for sessions; empty: sessions are read from Redis"""
     api_keys: SecretStr | None = None
-    """name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Needed with
-    AUTH_MODE=api_key"""
+    """name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Needed with AUTH_MODE=api_key"""
     rate_limit: str | None = Field(None, pattern=r"^(off|[1-9]\d*/(second|minute|hour|day))$")
     """Questions per caller, like 60/minute, or off; empty: 60/minute if other machines may ask. All processes count
     together where REDIS_URL is set"""

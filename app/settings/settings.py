@@ -21,9 +21,7 @@ from app.settings.values import Fitting, Group, is_origin
 from chains.errors import ConfigurationError
 
 # The variables that say where the index is.
-PLACES = {
-    *("vector_store_type", "chroma_path", "chroma_host", "database_url", "collection_name", "retrieval_url"),
-}
+PLACES = {"vector_store_type", "chroma_path", "chroma_host", "database_url", "collection_name", "retrieval_url"}
 # What a question takes at most beside the language model.
 BESIDE_MODEL_S = 30
 

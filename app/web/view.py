@@ -22,8 +22,8 @@ class Visit:
     """What one visitor's page depends on.
 
     `name` stands in the header and the title; `greeting` above the first question, in place of the page's own.
-    `question` fills the box; `examples` are offered below it; `teams` are whom to ask else. An embedded page has fewer
-    parts.
+    `question` fills the box; `examples` are offered below it; `teams` are those to ask where the documents do not help.
+    An embedded page has fewer parts.
     """
 
     name: str

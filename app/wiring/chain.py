@@ -301,7 +301,7 @@ class Answerer:
         prompt = "system" if style == "title" else "system_numbered"
         system = text(prompt)
         model: Any = self.model(model_id)
-        held = partial(self.certification.held, same_chain=not chat) if self.certification else None
+        certified = partial(self.certification.held, same_chain=not chat) if self.certification else None
         with prompt_named(prompt, settings.prompt.folder):
             return build_chain(
                 retriever=self.retriever,
@@ -331,7 +331,7 @@ class Answerer:
                     translations=translations,
                     reader=None if chat else second_reader(settings, index.embeddings),
                 ),
-                confidence=confidence_strategy(settings, held),
+                confidence=confidence_strategy(settings, certified),
                 reformulation=self.reformulation,
                 history=HistoryWindow(HISTORY_TOKENS, tokens),
                 scope=self.scope,

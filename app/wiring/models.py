@@ -140,9 +140,9 @@ def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) 
 
 def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> retrievers.ChunkRetriever:
     """Search by meaning and words, and have the language model shorten what is found."""
-    found = hybrid(settings, store, words, model)
+    retriever = hybrid(settings, store, words, model)
     prompt = prompts.load("compression", settings.prompt.folder)
-    return retrievers.CompressionRetriever(retriever=found, model=model(), prompt=prompt, **_limits(settings))
+    return retrievers.CompressionRetriever(retriever=retriever, model=model(), prompt=prompt, **_limits(settings))
 
 
 def _searching(settings: Settings, store: ChunkStore, words: WordIndex) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Access:
     def authenticator(self) -> Authenticator | None:
         """Return the authenticator; None if callers have no tokens.
 
-        With none and public a key of API_KEYS is optional: it allows what anonymous callers may not do, like /metrics.
+        Where AUTH_MODE is none or public, a key of API_KEYS allows what anonymous callers may not do, like /metrics.
         """
         access = self.settings.access
         if access.mode == "session":
@@ -316,9 +316,8 @@ def open_service(
     if serving:
         observers.append(service.metrics)
         if index.outbox is not None:
-            observers.append(
-                index.outbox.observer("offline" if settings.llm.provider == "offline" else settings.llm.model)
-            )
+            model = "offline" if settings.llm.provider == "offline" else settings.llm.model
+            observers.append(index.outbox.observer(model))
     if answer_log is not None:
         observers.append(answer_log)
     observers += (make(service) for make in hooks.each("observers"))

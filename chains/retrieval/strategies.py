@@ -209,8 +209,9 @@ class HybridRetriever(ChunkRetriever):
         vector = self.store.embeddings.embed_query(asked)
         with self.store.reading():
             ranked = rank(*self._candidates(asked, vector, max(self.candidates, top_k), filters), named=named)
-            is_own = threshold == self.threshold and not named  # A long table as a whole is near to nothing.
-            best = [one for one in ranked if (one.fused if is_own else one.score) >= threshold][:top_k]
+            # A long table as a whole is near to nothing; what is named leads by its fused score, however far it is.
+            by_words = threshold == self.threshold and not named
+            best = [hit for hit in ranked if (hit.fused if by_words else hit.score) >= threshold][:top_k]
             scores = {one.id: {SCORE: one.score, FUSED_SCORE: round(one.fused, 6)} for one in best}
             return fetched(self.store, scores)
 

@@ -1,4 +1,4 @@
-"""Look up a question in a table: its figures in ranges ("two days" in "1-3 days"), "second" in "each further", ways."""
+"""Look up a question's figures in ranges and limits ("two days" in "1-3 days"); in a table also "second", and ways."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,12 @@ from typing import Final
 from chains.text.quantities import UNITS, Quantity, quantities
 from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
+
+_EACH: Final = re.compile(rf"\b(?:an?|each|every|per)(?: further| additional| extra)? ({'|'.join(UNITS)})\b", re.I)
+# Measures that a question may be wrong about or tells in passing, and what has none.
+_FREE: Final = re.compile(r"$|%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
+_CUT_OFF: Final = re.compile(r"\b(?:before|by|until|till|not later than|(after|later than|past))\s*$", re.I)
+_SIZES: Final = frozenset({"length", "mass", "volume"})
 
 
 def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]:
@@ -25,7 +31,7 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
             read = _steps(read) if _ELAPSED.search(column) else []
         for figure in wanted if read else ():
             pairs = zip(read, (tokens(f"{column} {cell}") for cell in cells), strict=True)
-            holds = [any(is_within(one, figure, words) for one in some) for some, words in pairs]
+            holds = [any(is_within(given, figure, words) for given in cell) for cell, words in pairs]
             counts = [count + held for count, held in zip(counts, holds, strict=True)]
     most = max(counts, default=0)
     named = [one for name in (rows[0].columns if rows else ()) for one in quantities(name) if one.measure != "date"]
@@ -104,9 +110,6 @@ def counted(rows: Sequence[Statement], question: str) -> list[float]:
     return [asked * (is_further - is_first) for is_first, is_further in zip(first, further, strict=True)]
 
 
-_SIZES: Final = frozenset({"length", "mass", "volume"})
-
-
 def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> bool:
     """Return whether a cell's range holds a figure; the column's name may tell the unit of the cell."""
     is_below = figure.bound == "least" and one.bound != "least" and one.high <= figure.low
@@ -125,3 +128,22 @@ def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> 
             return one._replace(low=one.low * factor, high=one.high * factor).holds(figure)
     is_counted = figure.measure in {"", *(word.key for word in column)} or figure.measure.isupper()
     return is_counted and one.holds(figure)
+
+
+def missed(statement: Statement, figures: Sequence[Quantity]) -> list[Quantity]:
+    """Return the figures that a sentence or item does not hold, though it has their measure."""
+    each = {UNITS[unit.lower()][0] for unit in _EACH.findall(statement.said)}  # "£7 an hour" is said of two hours.
+    missing = []
+    for figure in figures if statement.kind != "row" else ():
+        given = [quantity for quantity in statement.quantities if quantity.measure == figure.measure]
+        is_free = figure.measure in each or _FREE.match(figure.measure)
+        if given and not is_free and not any(quantity.holds(figure) for quantity in given):
+            missing.append(figure)
+    return missing
+
+
+def cut_offs(statement: Statement) -> list[Quantity]:
+    """Return the times of day up to or from which a statement holds, with their bounds: "before 15:00"."""
+    times = [quantity for quantity in statement.quantities if quantity.measure == "time of day"]
+    said = [(_CUT_OFF.search(statement.words[: time.start]), time) for time in times]
+    return [time._replace(bound="least" if words[1] else "most") for words, time in said if words]

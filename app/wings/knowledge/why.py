@@ -132,7 +132,7 @@ def _unfound(answer: Answer, entry: Entry, services: Service, config: RunnableCo
         explanation += f"; it lacks the words {', '.join(lacking)}" if lacking else ""
         return Reason("no passage", explanation, f"write a heading or a sentence with them into {entry.title}")
     place, limit = places[0], top_k or services.settings.retrieval.top_k
-    scores = [float(one.metadata.get(FUSED_SCORE) or one.metadata.get("score") or 0) for one in far]
+    scores = [float(passage.metadata.get(FUSED_SCORE) or passage.metadata.get("score") or 0) for passage in far]
     best, threshold = max(scores[at] for at in places), services.settings.retrieval.threshold
     score = float(far[place].metadata.get("score") or 0)
     if best < threshold or (place < limit and scores[place] < threshold):

@@ -14,6 +14,7 @@ from app.wings.offline.ranker import Ranker
 from chains.citations.comparison import is_negation
 from chains.text.asking import LISTED, fits
 from chains.text.letters import escape_brackets, one_line
+from chains.text.ranges import missed
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -257,7 +258,7 @@ def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     """Return the answer to a question for yes or no; "" where it is not sure."""
     question, text = evidence.question, VERDICT.sub("", one.text, count=1)  # Its own is on the question above it.
-    is_other = evidence.lacking(one) or evidence.unnamed(one) or evidence.misses(one.statement)
+    is_other = evidence.lacking(one) or evidence.unnamed(one) or missed(one.statement, question.quantities)
     if "verdict" not in question.wants or is_other:
         return ""
     if one.statement.kind == "row":  # All its columns that say yes or no say the same.

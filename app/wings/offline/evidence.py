@@ -16,14 +16,13 @@ from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
 from chains.text.quantities import UNITS, Quantity, quantities
-from chains.text.ranges import counted, crossed, is_within, numbered, ranged
+from chains.text.ranges import counted, crossed, cut_offs, is_within, missed, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
 FEATURES: Final = (  # What is measured; what is not known, or not yet, is not a number.
     *("near", "kind", "place", "lacking", "range", "unnamed", "doubtful", "score", "meaning", "meaning_above", AHEAD),
 )
-
 EMBEDDED_CHARACTERS: Final = 160
 # What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
@@ -32,14 +31,10 @@ OVER_ALL: Final = 0.5
 FIXED: Final = 0.6  # How strongly a statement has to hold a name: a country may stand for its city.
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
-MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # The similarity from which a passage is near, whatever its statements say.
+MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
-_FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
-"""What a question may be wrong about, or is told in passing."""
 _UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
-_EACH: Final = re.compile(rf"\b(?:an?|each|every|per)(?: further| additional| extra)? ({'|'.join(UNITS)})\b", re.I)
-_CUT_OFF: Final = re.compile(r"\b(?:before|by|until|till|not later than|(after|later than|past))\s*$", re.I)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
 MOST_LACKING: Final = 0.34
 """The most of what the question names that a statement may lack for its limit to tell of the question's figures."""
@@ -197,19 +192,7 @@ class Evidence:
         is_limit = any(other.bound in {"most", "least"} for other in one.statement.quantities)
         # "Up to 3 hours" answers "for 5 hours?" where nothing beside it does.
         title = self.entries[one.entry].title
-        return any(not is_limit or (title, figure) in self._held for figure in self.misses(one.statement))
-
-    def misses(self, one: Statement) -> list[Quantity]:
-        """Return the figures of the question that a sentence or item does not hold, though it has their measure."""
-        each = {UNITS[unit.lower()][0] for unit in _EACH.findall(one.said)}  # "£7 an hour" is said of two hours.
-        return [
-            figure
-            for figure in (self.question.quantities if one.kind != "row" else ())
-            if figure.measure not in each
-            and not _FREE.match(figure.measure or "%")
-            and any(other.measure == figure.measure for other in one.quantities)
-            and not any(other.measure == figure.measure and other.holds(figure) for other in one.quantities)
-        ]
+        return any(not is_limit or (title, figure) in self._held for figure in missed(one.statement, asked.quantities))
 
     def lacking(self, one: Candidate) -> float:
         """Return the share of the things that the question names which a statement lacks."""
@@ -376,17 +359,15 @@ class Evidence:
 
         One that does not hold it is of another case where a limit of the same document does: "> 50,000" for 20,000.
         """
-        clock = [  # Of "before 15:00" and "after 15:00" one holds for 4 p.m.
-            (place, limit._replace(bound="least" if word[1] else "most"), (self.entries[one.entry].title, "", ""))
-            for place, one in enumerate(self.statements)
-            for limit in one.statement.quantities
-            if one.statement.kind != "row" and limit.measure == "time of day"
-            if (word := _CUT_OFF.search(one.statement.words[: limit.start]))
+        said = [(place, one) for place, one in enumerate(self.statements) if one.statement.kind != "row"]
+        limits = [  # Of "before 15:00" and "after 15:00" one holds for 4 p.m.
+            (place, limit, (self.entries[one.entry].title, "", ""))
+            for place, one in said
+            for limit in cut_offs(one.statement)
         ]
-        limits = clock + [
+        limits += [
             (place, limit, (self.entries[one.entry].title, limit.measure, limit.bound))
-            for place, one in enumerate(self.statements)
-            if one.statement.kind != "row"
+            for place, one in said
             for limit in one.statement.quantities
             if limit.is_range and limit.measure and limit.measure not in _POINTS
             if (limit.bound != "exact" and self.lacking(one) <= MOST_LACKING)  # "28 to 8 days before: half" is a row.

@@ -1,0 +1,84 @@
+"""How a question and the words around it are read: what names something, what only asks, and typing errors."""
+
+import pytest
+
+from app.wings.offline.matching import words_of
+from app.wings.offline.question import corrected, read
+from app.wiring.models import word_similarity
+from chains.text.asking import fits
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("how big is the deposit", {"deposit"}),
+        ("how long is the wait for a building permit", {"building", "permit"}),
+        ("what happens if someone pays late", {"pays"}),
+    ],
+)
+def test_words_that_only_ask_name_nothing_and_a_noun_does(question, named):
+    assert {term.word for term in read(question).terms if term.carries} == named
+
+
+@pytest.mark.parametrize(
+    ("text", "between"),
+    [
+        ("Open Mon-Fri.", "wednesday"),
+        ("Fri to Sun", "saturday"),
+        ("From 1 October to 30 April", "january"),
+        ("At weekends", "sunday"),
+    ],
+)
+def test_days_and_months_name_what_lies_between(text, between):
+    assert between in words_of(text).keys.values()
+
+
+def test_a_day_or_a_month_is_nobodys_name():
+    assert fits("From May to August also Sunday.", {"who"}, "who has the desk") == -1.0
+    assert fits("On Sunday it is Jo.", {"who"}, "who has the desk") == 1.0
+
+
+def test_a_word_that_the_documents_write_with_a_hyphen_is_no_typing_error():
+    assert corrected("price for an ebike", ["The bike, the e-bike"], word_similarity()) == "price for an ebike"
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "sides"),
+    [
+        ("How long does Cathay Pacific take to Perth?", [["cathay", "pacific"], ["perth"]], []),
+        ("Which label do Thailand, Laos and South Korea want?", [["thailand"], ["laos"], ["south", "korea"]], 3),
+        ("Is GST due on 2 boxes in may?", [["gst"], ["2"]], []),
+    ],
+)
+def test_names_and_figures_of_a_question(question, names, sides):
+    found = read(question)
+    words = [[found.terms[row].word for row in name] for name in found.names]
+    assert words == names
+    assert len(found.sides) == (sides or 0)
+
+
+TEXTS = [
+    "Documents for export to Indonesia: a cosmetics notification is valid for three years in Vietnam.",
+    "Pay by card. Maersk sails to Surabaya with general cargo. The insurance premium is due at booking.",
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("wat documants need for expot to indonesa", "wat documents need for export to indonesia"),
+        ("is a cosmetics notificaton vald in Vietnm?", "is a cosmetics notification valid in vietnam?"),
+        ("premum for genral cargo", "premium for general cargo"),
+        ("May I send cars to Laos with Maersk via Surabaya?", "May I send cars to Laos with Maersk via Surabaya?"),
+        ("What does a LARTAS permit cost?", "What does a LARTAS permit cost?"),
+        ("", ""),
+    ],
+)
+def test_mistyped_words_are_written_as_the_texts_write_them_and_no_others(question, right):
+    assert corrected(question, TEXTS, word_similarity()) == right
+
+
+def test_words_of_short_messages_ask_for_nothing():
+    question = read("whats the price 4 adults pls, when do u close thx")
+    assert [term.word for term in question.terms] == ["price", "4", "adults", "close"]
+    assert "where" in read("wheres the lift").wants
