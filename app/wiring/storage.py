@@ -40,7 +40,7 @@ log = get_logger(__name__)
 def ledger_of(settings: Settings) -> Database:
     """Return the database of the settings' collection, one for all who ask in this process.
 
-    Raise ConfigurationError if DATABASE_URL is no address, or its driver is not installed.
+    Raise ConfigurationError if DATABASE_URL is no address, its driver is missing, or the file is at its old place.
     """
     url = settings.database.url
     return _opened(ledger_file(settings), url.get_secret_value() if url else None, settings.store.collection)
@@ -48,7 +48,12 @@ def ledger_of(settings: Settings) -> Database:
 
 def ledger_file(settings: Settings) -> Path:
     """Return the file of the ledger, where no DATABASE_URL names a database."""
-    return settings.chroma.path.expanduser().absolute() / f"{settings.store.collection}.ledger.sqlite3"
+    file = settings.chroma.path.expanduser().absolute() / f"{settings.store.collection}.ledger.sqlite3"
+    old = _place("MEMORY_STORE_PATH", "storage/memory-vector-store.json").with_suffix(f".{file.name}")
+    is_used = settings.store.kind == "memory" and settings.database.url is None
+    if is_used and old.exists() and not file.exists():
+        raise ConfigurationError(f"VECTOR_STORE_TYPE=memory keeps its ledger in CHROMA_PATH now: move {old} to {file}")
+    return file
 
 
 @lru_cache(maxsize=MOST_OPEN)

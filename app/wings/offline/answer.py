@@ -18,8 +18,7 @@ from chains.text.ranges import missed
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
-LONGEST_LIST: Final = 8
-MOST_WORDS: Final = 100
+LONGEST_LIST, MOST_WORDS, LONGEST_HEADING = 8, 100, 120
 SHORT_PARAGRAPH: Final = 400  # Characters.
 AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
 NEAR, NEAR_ENOUGH = 0.1, 0.55  # The least probability to speak for a version; the least with the nearest similarity.
@@ -28,11 +27,8 @@ ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader 
 OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
 """The most without what a follow-up names anew; without a name or figure, or with what speaks against. Below the most
 the likelier stays ahead."""
-LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
-_TIE: Final = 0.05
-_FEW: Final = 2
-
+_TIE, _FEW = 0.05, 2
 Verdict = Literal["Yes", "No", ""]
 
 _PERMITS: Final = re.compile(

@@ -36,8 +36,7 @@ _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
-MOST_LACKING: Final = 0.34
-"""The most of what the question names that a statement may lack for its limit to tell of the question's figures."""
+MOST_LACKING: Final = 0.34  # Of what the question names, the most that a statement may lack whose limit tells.
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
 _RANKS: Final = re.compile(  # Words that compare the rows of a table.
     r"\b(?:most|least|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|t|w|for)est)[a-z]{3,}est|preced\w+|succeed\w+|next|previous"

@@ -133,6 +133,17 @@ def test_an_index_of_another_model_or_format_is_named_and_the_ledger_stays_empty
     assert services.index.stored.version() is None
 
 
+def test_a_ledger_of_the_memory_store_at_its_old_place_is_named_and_not_forgotten(waypoint, monkeypatch):
+    monkeypatch.setenv("VECTOR_STORE_TYPE", "memory")
+    old = Path("storage/memory-vector-store.waypoint_kb.ledger.sqlite3")
+    old.parent.mkdir()
+    old.write_bytes(b"")
+
+    code, _, err = waypoint("upgrade")
+    new = Path("storage/chroma/waypoint_kb.ledger.sqlite3").absolute()
+    assert (code, f"move {old} to {new}" in err, new.exists()) == (2, True, False)
+
+
 def test_the_command_brings_all_over_and_then_finds_nothing(before, tmp_path, waypoint, monkeypatch):
     monkeypatch.setenv("VECTOR_STORE_TYPE", "memory")
     monkeypatch.setenv("MEMORY_STORE_PATH", str(tmp_path / "old.json"))
