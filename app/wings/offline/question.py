@@ -52,9 +52,9 @@ _FORM_WORDS: Final = frozenset(
         ),
     )
 )
-_DEGREE: Final = re.compile(
+_ASKED: Final = re.compile(  # "How big", and "which permits", but not "a building permit".
     r"\bhow (?:(big|cheap|deep|early|expensive|heavy|high|large|late|old|quick\w*|tall|wide)"
-    r"|long\b.{0,24}?\b(wait\w*))\b",
+    r"|long\b.{0,24}?\b(wait\w*))\b|(?<!ing )\b(permits?)\b",
     re.I,
 )
 _GERUND: Final = re.compile(r"\b(?:an?|the|my|our|your) (\w+ing)\b", re.I)  # A noun: "a building permit".
@@ -230,13 +230,13 @@ def join_initials(text: str) -> str:
 
 def _terms(text: str, content: list[Token], *, trust_capitals: bool) -> list[Term]:
     found: dict[str, Term] = {}
-    degrees = {degree.start(degree.lastindex or 0) for degree in _DEGREE.finditer(text)}
+    asked = {found.start(found.lastindex or 0) for found in _ASKED.finditer(text)}
     nouns = {gerund.start(1) for gerund in _GERUND.finditer(text)}
     for token in content:
         country = token.key in COUNTRIES
         capital = country or (token.kind == "name" and trust_capitals)
         named = country or (capital and not token.text.isupper())
-        asks = (token.key in _FORM_WORDS or token.start in degrees) and not named
+        asks = (token.key in _FORM_WORDS or token.start in asked) and not named
         share = FORM_WORD if asks else 1.0
         fixed = capital or token.text[0].isdigit() or (fold(token.text) in MONTHS and token.text[0].isupper())
         weight = WEIGHTS["word"] if token.start in nouns else token.weight

@@ -13,6 +13,7 @@ from chains.text.asking import fits
     [
         ("how big is the deposit", {"deposit"}),
         ("how long is the wait for a building permit", {"building", "permit"}),
+        ("which permits for cosmetics", {"cosmetics"}),
         ("what happens if someone pays late", {"pays"}),
     ],
 )
