@@ -41,6 +41,11 @@ class Exchange:
         """Return whether the path is Groq's, where usage has a place of its own."""
         return self.path.startswith("/openai/")
 
+    @property
+    def left(self) -> bool:
+        """Return whether the client is gone, by an end or, where it had not read all, by a reset."""
+        return self.reader.at_eof() or self.reader.exception() is not None
+
     async def send_json(self, status: int, value: object, headers: Mapping[str, str] | None = None) -> None:
         await self.send(status, json.dumps(value).encode(), {"Content-Type": "application/json"} | dict(headers or {}))
 

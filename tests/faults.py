@@ -58,7 +58,7 @@ async def answer_endlessly(exchange: Exchange) -> None:
     text = answer_to(exchange.body)
     first = next(events(exchange.body, "", at_groq=exchange.at_groq))
     first["choices"][0] |= {"delta": {"role": "assistant", "content": f"{text} {text} "}, "finish_reason": None}
-    while not exchange.reader.at_eof():
+    while not exchange.left:
         await exchange.write_event(first)
         await asyncio.sleep(exchange.pace.drip_s)
 
@@ -66,7 +66,7 @@ async def answer_endlessly(exchange: Exchange) -> None:
 async def drip_forever(exchange: Exchange) -> None:
     """Send a blank now and then, and never a word."""
     await exchange.open_stream({} if exchange.streamed else {"Content-Type": "application/json"})
-    while not exchange.reader.at_eof():
+    while not exchange.left:
         await exchange.write_chunk(b": wait\n\n" if exchange.streamed else b" ")
         await asyncio.sleep(exchange.pace.drip_s)
 

@@ -65,10 +65,18 @@ async def _say(saying: Saying, exchange: Exchange) -> None:
     if not exchange.streamed:
         await exchange.send_json(200, completion(exchange.body, saying.text))
         return
+    try:
+        await _stream(saying, exchange)
+    except ConnectionError:
+        saying.left.set()
+        raise
+
+
+async def _stream(saying: Saying, exchange: Exchange) -> None:
     await exchange.open_stream()
     for number, event in enumerate(events(exchange.body, saying.text, at_groq=exchange.at_groq)):
         while not saying.may_say(number):
-            if exchange.reader.at_eof():
+            if exchange.left:
                 saying.left.set()
                 return
             await asyncio.sleep(_LOOK_AGAIN_S)
