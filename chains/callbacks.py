@@ -103,7 +103,6 @@ class CallRecord(BaseCallbackHandler):
         return 0.0 if self._started is None else round(1000 * (self._clock() - self._started), 3)
 
     def furthest_hit(self) -> LevelName | None:
-        """Return the hit at the highest level, which spared the levels below it."""
         return next((level for level in reversed(LEVELS) if self.hits.get(level)), None)
 
 

@@ -44,7 +44,6 @@ def mask_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMap
 
 
 def masked(value: Any) -> Any:
-    """Return a value of a log event without the secrets in its strings."""
     if isinstance(value, str):
         for pattern in _SECRETS:
             value = pattern.sub(rf"\g<kept>{MASK}", value)

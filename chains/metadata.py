@@ -71,7 +71,6 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
 
 
 def _safety(state: Scored) -> SafetyReport | None:
-    """Return what the checks found; None where nothing is checked."""
     verdict = state.get("safety")
     if verdict is None:
         return None

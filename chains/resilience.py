@@ -42,7 +42,6 @@ class RetryCounter:
         self._lock = threading.Lock()
 
     def note(self, state: RetryCallState) -> None:
-        """Count the attempt that begins, unless it is the first of its call."""
         if state.attempt_number > 1:
             with self._lock:
                 self.count += 1

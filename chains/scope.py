@@ -76,7 +76,6 @@ def parse_scope(text: str, name: str) -> ScopeFile:
 
 
 def _explained(issue: Any, root: Node | None) -> tuple[int, str]:
-    """Return the line of what does not fit, and the reason."""
     if root is None:
         return 1, "the file is empty; it needs intents and in_scope"
     kind, place = issue["type"], issue["loc"]

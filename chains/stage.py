@@ -250,7 +250,6 @@ class QuickStep(FunctionStep):
 
 
 def step_of(compute: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
-    """Return a Runnable as it is, and a function as one."""
     is_generator = inspect.isgeneratorfunction(compute) or inspect.isasyncgenfunction(compute)
     if isinstance(compute, Runnable) or is_async_callable(compute) or is_generator:
         return coerce_to_runnable(compute)

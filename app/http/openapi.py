@@ -162,7 +162,6 @@ async def redoc(request: Request) -> Response:
 
 @router.get("/redoc/redoc.js")
 def redoc_script() -> Response:
-    """Return ReDoc's script without the address of the logo."""
     script = files("fastapi_offline").joinpath("static/redoc.standalone.js").read_bytes()
     return Response(script.replace(LOGO, b""), media_type="text/javascript")
 

@@ -114,7 +114,6 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def worker() -> "FastAPI":
-    """Return the application of one worker process; uvicorn calls it there."""
     settings = load_settings()
     configure_logs(settings.logs.level, settings.logs.format)
 

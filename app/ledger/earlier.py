@@ -35,7 +35,6 @@ INSERT INTO jobs (id, state, created_at, value) VALUES (:id, :state, :created_at
 
 
 def bring_events(database: Database, file: Path) -> int:
-    """Bring over the events that wait in a file, and return their number."""
     with rows_of(file) as read:
         return _brought(database, PUT, read(MESSAGES.format(table="messages")), file)
 

@@ -90,7 +90,6 @@ class WaitingMessages:
         return [Message(*row) for row in self._database.rows(FIRST, limit=limit)]
 
     def remove(self, messages: Sequence[Message]) -> int:
-        """Remove messages, and return how many of them were there."""
         ids = [message.id for message in messages]
         return self._database.run("DELETE FROM outbox WHERE id = ANY(:ids)", {"ids": ids})
 

@@ -115,12 +115,10 @@ class _Reader(Collector):
 
 
 def gauge(name: str, help: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:
-    """Return a gauge with its values by the values of `labels`."""
     return _filled(GaugeMetricFamily(name, help, labels=labels), values)
 
 
 def counter(name: str, help: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:
-    """Return a counter with its values by the values of `labels`."""
     return _filled(CounterMetricFamily(name, help, labels=labels), values)
 
 

@@ -54,7 +54,6 @@ class Settings(Fitting):
     """Whether there is a `.env`, or a variable says which index is asked."""
 
     def as_variables(self, names: Iterable[str] | None = None) -> dict[str, Any]:
-        """Return the values by their variables, by default of all."""
         given = ((variable, *_places()[variable]) for variable in names or fields())
         return {variable: getattr(getattr(self, group), field) for variable, group, field in given}
 
@@ -86,7 +85,6 @@ class Settings(Fitting):
 
     @property
     def asks_a_server(self) -> bool:
-        """Return whether the index is on a server rather than in this process."""
         in_process = {"memory": True, "chroma": self.chroma.host is None}
         return not in_process.get(self.store.kind, False)
 
@@ -110,7 +108,6 @@ class Settings(Fitting):
 
     @property
     def has_redis_sessions(self) -> bool:
-        """Return whether sessions are read from Redis, and not from an auth service."""
         return self.access.mode == "session" and self.access.auth_url is None
 
     @property
@@ -200,7 +197,6 @@ def _read_groups(env_file: Path | str | None, given: dict[str, dict[str, Any]]) 
 
 @cache
 def _places() -> dict[str, tuple[str, str]]:
-    """Return the group and the field of each variable."""
     return {
         variable: (name, field)
         for name, group in groups().items()

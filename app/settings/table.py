@@ -18,7 +18,6 @@ FIRST = (
 
 
 def settings_table() -> str:
-    """Return a Markdown table of the settings: name, default, meaning."""
     rows = [
         f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(field)) else ''} | {meaning(field)} |"
         for name, field in fields().items()

@@ -105,7 +105,6 @@ def _list_of(form: re.Pattern[str], what: str) -> AfterValidator:
 
 
 def is_origin(text: str) -> bool:
-    """Return whether a text is an origin as a content security policy writes it."""
     return _ORIGIN.fullmatch(text) is not None
 
 
@@ -117,8 +116,6 @@ def _json_object(value: object) -> object:
 
 
 def part(kind: str) -> AfterValidator:
-    """Return the check that a value names an installed part of a kind."""
-
     def known(value: str) -> str:
         name, names = value.strip().lower(), hooks.names(kind)
         if name not in names:

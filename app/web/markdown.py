@@ -27,7 +27,6 @@ _SIGNS = re.compile(r"[][*_`#<>|~\\]")
 
 
 def questions_of(message: str) -> list[str]:
-    """Return the questions of a message that holds several; none where it holds one."""
     parts = split_questions(message) if message.strip() else ()
     headings = []
     for part in parts:

@@ -57,7 +57,6 @@ class Caches:
         return CachedQuestionEmbeddings(embeddings, self._level("embedding", TypeAdapter(list[float])))
 
     def retriever(self, retriever: ChunkRetriever, version: Version) -> ChunkRetriever:
-        """Return the retriever with its chunks cached, for each version of the index."""
         if not self._is_on(self.settings.cache.retrieval):
             return retriever
         from chains.caching.answers import CachedRetriever
@@ -156,7 +155,6 @@ class Certification:
 
     @property
     def digest(self) -> str | None:
-        """Return what tells this certificate from others, for caches."""
         return _digest(self.certificate.model_dump(mode="json", exclude={"models"})) if self.certificate else None
 
     def keep(self, **values: Any) -> None:

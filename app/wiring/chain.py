@@ -93,8 +93,6 @@ def _find_in(index: Callable[[], Passages]) -> FindFor:
 
 
 def sections_of(settings: Settings, index: Callable[[], Passages]) -> Sections | None:
-    """Return what finds the other passages of sections, where CONTEXT is `section`."""
-
     def sections(state: Retrieved, config: RunnableConfig) -> list[Passage]:
         current, filters = index(), filters_of(config)
         places = [(one["metadata"]["doc_id"], one["metadata"]["chunk_index"]) for one in state["documents"]]
@@ -119,7 +117,6 @@ def confidence_strategy(
 
 
 def calibrated(settings: Settings) -> confidence.ConfidenceStrategy:
-    """Rate by the probability that the answer is right."""
     model = confidence.load_model(settings.confidence.model)
     return confidence.CalibratedConfidence(model, _thresholds(settings))
 
@@ -343,7 +340,6 @@ class Answerer:
 
 
 def open_answerer(index: Index) -> Answerer:
-    """Return what answers from the index, or from the service of RETRIEVAL_URL."""
     settings, clock = index.settings, index.clock
     remote = moderation = scope = certification = None
     if settings.retrieval.url is not None:

@@ -123,7 +123,6 @@ class Library:
         return Path(source.root) == sample_corpus().resolve()
 
     def close(self) -> None:
-        """Stop the workers that draw pages."""
         if pages := self.__dict__.pop("pages", None):
             pages.close()
 

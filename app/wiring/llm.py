@@ -75,7 +75,6 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
-    """Return the providers of LLM_PROVIDER and LLM_FALLBACK."""
     limits = {"requests": settings.llm.rpm, "tokens": settings.llm.tpm}
     models = [("language model", first_model(settings), limits)]
     if isinstance(settings.llm.fallback, str):
@@ -94,7 +93,6 @@ def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
 
 
 def providers_of(models: Mapping[str, BaseChatModel]) -> list[tuple[str, Provider]]:
-    """Return the providers of the chat models, each with the name of its model."""
     made = list(models.items())  # Another thread may add one.
     return [(name, one) for name, model in made if isinstance(model, ResilientChatModel) for one in model.providers]
 

@@ -43,7 +43,6 @@ def embedding_service(settings: Settings, clock: Clock) -> Embeddings:
 
 
 def embeddings_here(settings: Settings, _clock: Clock) -> Embeddings:
-    """Return the embeddings of a model on this machine, by EMBEDDING_BACKEND."""
     if settings.embedding.backend == "torch":
         from app.adapters.embeddings.huggingface import torch_embeddings
 
@@ -122,7 +121,6 @@ Model = Callable[[], BaseChatModel]
 
 
 def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
-    """Search by meaning and by words."""
     # The table is opened for the first word that no document holds.
     return retrievers.HybridRetriever(
         words=words, is_word=lambda word: word in word_similarity(), **_searching(settings, store, words)

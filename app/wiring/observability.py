@@ -45,7 +45,6 @@ class Tracing:
         return {name: export.dropped for name, export in self.exports.items()}
 
     def close(self, *, within_s: float = SHUTDOWN_TIMEOUT_S) -> None:
-        """Send what is queued, for at most `within_s`."""
         atexit.unregister(self.close)
         close(self.exports.values(), within_s=within_s)
         while self.connections:

@@ -160,7 +160,6 @@ class Service:
 
     @cached_property
     def metrics(self) -> "Metrics":
-        """Return the metrics of GET /metrics."""
         from app.observability.metrics import Metrics, counter, gauge
 
         def read() -> "Iterator[Metric]":

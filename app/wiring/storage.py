@@ -47,7 +47,6 @@ def ledger_of(settings: Settings) -> Database:
 
 
 def ledger_file(settings: Settings) -> Path:
-    """Return the file of the ledger, where no DATABASE_URL names a database."""
     file = settings.chroma.path.expanduser().absolute() / f"{settings.store.collection}.ledger.sqlite3"
     old = _place("MEMORY_STORE_PATH", "storage/memory-vector-store.json").with_suffix(f".{file.name}")
     is_used = settings.store.kind == "memory" and settings.database.url is None

@@ -123,7 +123,6 @@ class CachedAnswers(Around):
 
     @asynccontextmanager
     async def _joined(self, key: str, call: Invocation) -> AsyncIterator[tuple[AsyncIterator[Answer], bool]]:
-        """Give the parts of the answer, and whether this call makes them itself."""
         found = await self.cache.aget(key)
         if found is not None:
             yield _alone(found), False

@@ -116,7 +116,6 @@ class TypedCache(Generic[Value]):
     fingerprint: str
 
     def get(self, key: str) -> Value | None:
-        """Return the value; None if it is missing or unreadable."""
         try:
             data = self.store.get(self._name_of(key))
             value = None if data is None else self.form.validate_json(data)

@@ -68,7 +68,6 @@ class CalibrationModel:
         return 1 / (1 + math.exp(-min(SUREST, max(-SUREST, log_odds))))
 
     def text(self) -> str:
-        """Return the model as it is kept in a file."""
         factors = {name: {key: round(n, 5) for key, n in asdict(one).items()} for name, one in self.factors.items()}
         kept = {"version": VERSION, "fitted_on": self.fitted_on, "intercept": round(self.intercept, 5)}
         return json.dumps({**kept, "factors": factors}, indent=2) + "\n"

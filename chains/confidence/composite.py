@@ -108,7 +108,6 @@ def explanation(found: dict[str, float]) -> str:
 
 
 def without_markers(state: Cited) -> str:
-    """Return the answer's text without the markers that the model set."""
     text = state["answer"]
     for citation in sorted(state["citations"], key=lambda one: one["start"], reverse=True):
         if not citation["attributed"]:

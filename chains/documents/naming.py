@@ -33,7 +33,6 @@ class Place(TypedDict):
 
 
 def place_of(words: "Citation | ClosestPassage") -> Place:
-    """Return the place of cited words, or of a closest passage."""
     known: Mapping[str, Any] = words
     url = known["url"] if "url" in known else next(iter(known["source_urls"]), None)
     return Place(title=words["title"], section=words["section"], page=words["page"], doc_id=words["doc_id"], url=url)

@@ -154,7 +154,6 @@ def told_apart(documents: Sequence[Mapping[str, Any]], today: int | None = None)
 
 
 def with_labels(title: str, labels: Sequence[str]) -> str:
-    """Return a title with what tells its document from others behind it."""
     return f"{title} ({', '.join(labels)})" if labels else title
 
 

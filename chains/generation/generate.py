@@ -254,7 +254,6 @@ def facts_of(state: Contextualised) -> dict[str, Any]:
 
 
 def _numbered(text: str, parts: Sequence[AskedPart]) -> str:
-    """Return the text that asks for an answer in parts, with the questions in it."""
     lines = "\n".join(f"{number}. {one_line(part['question'])}" for number, part in enumerate(parts, start=1))
     return text.replace("{count}", str(len(parts))).replace("{questions}", lines)
 

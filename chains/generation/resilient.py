@@ -144,7 +144,6 @@ class Provider:
             return _read(request, reservation, reply)
 
     def _open(self, request: Request) -> tuple[list[ChatGenerationChunk], Chunks]:
-        """Return the chunks up to the first words, and the rest of the stream."""
         chunks, head = self._stream(request), []
         for chunk in chunks:
             head.append(chunk)

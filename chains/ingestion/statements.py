@@ -36,7 +36,6 @@ class Stated:
     values: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, name: str, value: object) -> None:
-        """Remember a value, if its name is one that decides."""
         if name in {"audience", "category", "source_type"}:
             self.values.setdefault(name, []).extend(_leaves(value))
 

@@ -216,7 +216,6 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
 
 
 def first_heading(body: str) -> str:
-    """Return the first heading of level 1; comments in code are none."""
     if "#" not in body and "==" not in body:
         return ""
     headings = find_headings(*parse_markdown(body))

@@ -112,7 +112,6 @@ class Writer:
         return self._documents + sum(batch.documents for batch in self._begun)
 
     def write(self, source: Source, chunks: Collection[Document]) -> Changes:
-        """Take over all chunks of a document, and return what changes."""
         keyed = {chunk_id(chunk): chunk for chunk in chunks}
         before = set() if self.change.reset else self._into.ids_of(source.doc_id)
         new, stale = [key for key in keyed if key not in before], before - keyed.keys()

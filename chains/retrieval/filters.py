@@ -59,7 +59,6 @@ class Condition:
 
     @property
     def given(self) -> list[str] | dict[str, str]:
-        """Return it as a caller writes it."""
         return list(self.values) or {"from": self.since, "to": self.until}
 
     def allows(self, metadata: Mapping[str, Any]) -> bool:

@@ -225,7 +225,6 @@ class Retrieve(Search):
 
 
 def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
-    """Return the step that searches, and nothing else."""
     return Search(retriever)
 
 

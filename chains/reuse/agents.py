@@ -196,7 +196,6 @@ def _numbers_of(answer: Answer, sources: list[CitedSource]) -> dict[int, int]:
 
 
 def _number(source: CitedSource, sources: list[CitedSource]) -> int:
-    """Return the number of a source, added where it is new."""
     for number, known in enumerate(sources, start=1):
         if _key(known) == _key(source):
             new = [text for text in source["passages"] if text not in known["passages"]]

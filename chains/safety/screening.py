@@ -151,7 +151,6 @@ class CheckQuestion:
         ]
 
     def translated(self, state: Searching) -> SafetyVerdict:
-        """Return the stricter of the verdicts on a question and on its translation."""
         verdict = state["safety"]
         if "translation" not in state or is_blocked(state):
             return verdict

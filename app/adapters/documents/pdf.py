@@ -199,7 +199,6 @@ MOST_FIELDS, MOST_BYTES = 5000, 200_000
 
 
 def with_values(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, lines: list[Line]) -> list[Line]:
-    """Return the lines with each value behind the words on its row, or as a line of its own."""
     lines = list(lines)
     for words, left, middle in _fields(document, page):
         ticked = words in {"yes", "no"}  # The label of a box to tick may stand behind it.

@@ -150,7 +150,6 @@ def headings(pages: Sequence[Sequence[Line]]) -> list[FoundHeading]:
 
 
 def _body(pages: Sequence[Sequence[Line]]) -> tuple[float, bool]:
-    """Return the size and the weight that most of the text has."""
     sizes: Counter[float] = Counter()
     weights: Counter[bool] = Counter()
     for lines in pages:
@@ -183,7 +182,6 @@ def _look(line: Line) -> tuple[float, bool, bool, bool]:
 
 
 def _style(lines: Sequence[Line], place: int, size: float, bold: bool) -> _Style | None:
-    """Return the style of a line that is a heading; None for one that is not."""
     line = lines[place]
     larger = line.size >= LARGER * size
     stands_out = larger or (line.bold and not bold) or (line.size >= size and _is_capitals(line.text))

@@ -150,7 +150,6 @@ class Line(NamedTuple):
 
     @property
     def parts(self) -> tuple[Piece, ...]:
-        """Return its pieces; the whole line where it has no gap."""
         return self.pieces or (Piece(self.left, self.right, self.text),)
 
     @property
@@ -250,7 +249,6 @@ class _Font(NamedTuple):
 
 
 def _font(text: pypdfium2.PdfTextPage, number: int) -> _Font:
-    """Return what the font of a character is by its name and its flags."""
     name, flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
     raw.FPDFText_GetFontInfo(text, number, name, _NAME_BYTES, flags)
     shown = name.value.decode("latin-1")

@@ -353,7 +353,6 @@ def _run(lines: Sequence[Line]) -> list[list[str]]:
 
 
 def _column(piece: Piece, spans: Sequence[tuple[float, float]]) -> int | None:
-    """Return the one column that a piece stands in."""
     edges = [(left - TOLERANCE, right + TOLERANCE) for left, right in spans]
     near = [number for number, (left, right) in enumerate(edges) if piece.left <= right and piece.right >= left]
     return near[0] if len(near) == 1 else None

@@ -74,7 +74,6 @@ def camel_model(record: Any) -> Any:
 
 
 def _with_models(hint: Any) -> Any:
-    """Return an annotation with models in the place of records."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is None or origin is Literal:
         return camel_model(hint) if is_typeddict(hint) else hint

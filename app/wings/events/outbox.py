@@ -91,7 +91,6 @@ def _user(call: Call) -> dict[str, Any]:
 
 
 def message(event: str, payload: Mapping[str, Any], *, correlation_id: str) -> Message:
-    """Put a payload into the envelope of all events, with an id and the time."""
     envelope = {
         "eventType": event,
         "eventId": str(uuid4()),

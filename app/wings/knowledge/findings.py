@@ -60,13 +60,11 @@ class Finding:
 
 
 def shown(path: Path) -> str:
-    """Return a path as it is opened from the working directory."""
     here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
 
 
 def place(file: str, line: int) -> str:
-    """Return a file and a line as compilers and editors write them."""
     return f"{file}:{line}" if line else file
 
 

@@ -196,7 +196,6 @@ def _why(group: Sequence[LoggedAnswer], audience: Audience, documents: Sequence[
 
 
 def _nearest(found: Sequence[Document]) -> Iterator[NearDocument]:
-    """Yield the documents of passages, each once, in their order."""
     best = {str(chunk.metadata.get("doc_id") or ""): chunk.metadata for chunk in reversed(found)}
     for doc_id, metadata in reversed(best.items()):
         score, title = metadata.get("score"), str(metadata.get("title") or doc_id)

@@ -144,7 +144,6 @@ class Recalled:
     changes: tuple[Change, ...]
 
     def entry(self) -> dict[str, Any]:
-        """Return it as `waypoint recall --json` prints it."""
         return {
             "trace_id": self.answer.trace_id,
             "asked_at": datetime.fromtimestamp(self.answer.at, UTC).isoformat(timespec="seconds"),

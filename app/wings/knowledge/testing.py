@@ -242,7 +242,6 @@ def _failure(result: Result) -> str:
 
 
 def _show_changes(commit: str, before: Sequence[Answer], results: Sequence[Result]) -> None:
-    """Print each answer that was another one from the documents of a commit."""
     changed = 0
     for result, old in zip(results, before, strict=True):
         new = result.answer
@@ -294,5 +293,4 @@ def junit_xml(results: Sequence[Result]) -> bytes:
 
 
 def _xml(text: str) -> str:
-    """Return the text without what XML 1.0 cannot hold."""
     return _NO_XML.sub("?", text)

@@ -276,7 +276,6 @@ def _address(doc_id: str | None) -> str | None:
 
 
 def _result(text: str, value: BaseModel | None = None) -> types.CallToolResult:
-    """Return a result for the model; one without a value is an error."""
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
     structured = value.model_dump(mode="json") if value else None
     return types.CallToolResult(content=content, structuredContent=structured, isError=value is None)

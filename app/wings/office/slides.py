@@ -74,7 +74,6 @@ def _parts(shapes: Iterable[Any], depth: int = 0) -> Iterator[str]:
 
 
 def _chart(chart: Any) -> str:
-    """Return the numbers that a chart draws, a row for each of its categories."""
     title = one_line(chart.chart_title.text_frame.text) if chart.has_title and chart.chart_title.has_text_frame else ""
     tables = []
     for plot in chart.plots:

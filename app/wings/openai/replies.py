@@ -77,7 +77,6 @@ class Completion:
         return f"data: {json.dumps(error_content(error, 'openai'))}\n\n"
 
     def _annotations(self, citations: Iterable[Citation]) -> list[dict[str, Any]]:
-        """Return a `url_citation` for each citation whose source has an address."""
         links = map(_url_citation, matched(citations))
         return [{"type": "url_citation", "url_citation": link} for link in links if link["url"]]
 
@@ -156,7 +155,6 @@ class Response:
         return {"type": "message", "id": self._message, "status": status, "role": "assistant", "content": content}
 
     def _object(self, status: str) -> dict[str, Any]:
-        """Return the fields that are the same from the beginning."""
         named = {"id": self._id, "object": "response", "created_at": self._created_at, "status": status}
         unset = ("error", "incomplete_details", "instructions", "previous_response_id", "temperature", "top_p")
         chosen = {"tools": [], "tool_choice": "none", "parallel_tool_calls": False, "store": False, "metadata": {}}

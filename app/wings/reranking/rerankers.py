@@ -129,6 +129,5 @@ class ServiceReranker(BaseDocumentCompressor):
 
 
 def service(settings: Settings, _model: Any, name: str) -> ServiceReranker:
-    """Return the reranker of the service whose address RERANKER begins with."""
     address, key = str(settings.retrieval.reranker).partition(" ")[0], settings.retrieval.reranker_api_key
     return ServiceReranker(base_url=address, model=name or None, api_key=key, timeout_s=RERANKER_TIMEOUT_S)

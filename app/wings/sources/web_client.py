@@ -174,7 +174,6 @@ class WebClient:
         raise IngestionError(f"it leads on more than {REDIRECTS} times")
 
     def _ask(self, address: str, folder: Path, headers: dict[str, str]) -> Reply | str:
-        """Return the reply to one request, or where it leads."""
         self.sleep(max(0.0, self._next - time.monotonic()))
         try:
             with self._client.stream("GET", address, headers=headers) as response:

@@ -71,7 +71,6 @@ class Job(UploadState):
     created_at: float = Field(default_factory=time.time)
 
     def but(self, **changes: Any) -> "Job":
-        """Return the job with other values."""
         return self.model_copy(update=changes)
 
     @property
@@ -155,7 +154,6 @@ class Places:
 
     @property
     def waiting(self) -> Path:
-        """Return the folder of the waiting files, with a folder for each job."""
         return self.folder.with_name(f"{self.folder.name}.waiting")
 
     def size(self) -> int:
@@ -190,11 +188,9 @@ class Places:
         return self.folder / job.folder / name
 
     def staged(self, job: Job, name: str) -> Path:
-        """Return where a file waits until it is placed."""
         return self.waiting / job.job_id / "new" / name
 
     def replaced(self, job: Job, name: str) -> Path:
-        """Return where the older file is that a placed one replaces, if it does."""
         return self.waiting / job.job_id / "before" / name
 
     def place(self, job: Job, name: str) -> Path:
@@ -209,7 +205,6 @@ class Places:
         return path
 
     def take_back(self, job: Job, name: str) -> None:
-        """Remove a placed file again, and restore the one that it replaced."""
         before, path = self.replaced(job, name), self.path(job, name)
         if before.exists():
             before.replace(path)

@@ -77,7 +77,6 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 def _text(raw: bytes) -> Iterator[str]:
-    """Yield the bytes as text, if they are one."""
     text = raw.decode("utf-8", errors="ignore")
     letters = sum(character.isalpha() or character.isspace() for character in text)
     if text and len(text.encode()) >= LEAST_PRINTABLE * len(raw) and letters >= LEAST_PRINTABLE * len(text):
