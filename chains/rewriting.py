@@ -105,17 +105,13 @@ class _Text:
         if self.gate:
             yield from self.gate.feed(words)
             yield from self.gate.flush()
-        yield {"message": self._message()}
+        message = joined(self._pieces)
+        metadata = message.response_metadata | (self.check.findings() if self.check else {})
+        shown = AIMessage("".join(self._words), id=message.id, response_metadata=metadata)
+        # A copy is not validated: LangChain's own cache of models makes a usage without tokens.
+        yield {"message": shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})}
 
     def _shown(self, words: str) -> Iterator[Record]:
         self._words.append(words)
         if shown := self.markers.feed(words):
             yield from self.gate.feed(shown) if self.gate else [{"answer": shown}]
-
-    def _message(self) -> AIMessage:
-        """Return the message with the words that passed the filters."""
-        message = joined(self._pieces)
-        metadata = message.response_metadata | (self.check.findings() if self.check else {})
-        shown = AIMessage("".join(self._words), id=message.id, response_metadata=metadata)
-        # A copy is not validated: LangChain's own cache of models makes a usage without tokens.
-        return shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})

@@ -87,14 +87,10 @@ def rows_of(file: Path) -> Iterator[Read]:
 def _brought(database: Database, statement: str, rows: list[dict[str, Any]], path: Path) -> int:
     if rows:
         database.run(statement, rows)
-    _set_aside(path)
-    return len(rows)
-
-
-def _set_aside(path: Path) -> None:
     path.rename(path.with_name(path.name + SUFFIX))
     for ending in ("-wal", "-shm", ".lock"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
+    return len(rows)
 
 
 RECORDS, SCOPES = "records.sqlite3", "scopes.json"

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from app.settings import answering as a
 from app.settings import serving as s
-from app.settings.values import Fitting, Group, is_origin
+from app.settings.values import ORIGIN, Fitting, Group
 from chains.errors import ConfigurationError
 
 # The variables that say where the index is.
@@ -97,7 +97,7 @@ class Settings(Fitting):
     def framing_origins(self) -> tuple[str, ...]:
         """Return the origins of pages that may show /embed in a frame; empty where none may."""
         origins = (self.web.frame_ancestors or self.web.cors_origins).split(",")
-        named = tuple(origin.strip() for origin in origins if is_origin(origin.strip()))
+        named = tuple(origin.strip() for origin in origins if ORIGIN.fullmatch(origin.strip()))
         return () if "none" in named else named
 
     @property

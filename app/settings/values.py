@@ -24,7 +24,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app import hooks
 
-_ORIGIN = re.compile(
+ORIGIN = re.compile(
     r"\*|none|https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:(\d{1,5}|\*))?|https?://\[[0-9A-Fa-f:]+\](:\d{1,5})?"
 )
 _HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*")
@@ -104,10 +104,6 @@ def _list_of(form: re.Pattern[str], what: str) -> AfterValidator:
     return AfterValidator(checked)
 
 
-def is_origin(text: str) -> bool:
-    return _ORIGIN.fullmatch(text) is not None
-
-
 def _json_object(value: object) -> object:
     try:
         return json.loads(value) if isinstance(value, str) else value
@@ -141,7 +137,7 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 WebAddress = Annotated[str, _address("http", "https", like="https://host or http://host:8080/path")]
 Hosts = Annotated[str, AfterValidator(str.lower), _list_of(_HOST, "a host name like example.org")]
 _ORIGINS = "an origin like https://www.example.com, https://*.example.com or *"
-Origins = Annotated[str, _list_of(_ORIGIN, _ORIGINS)]
+Origins = Annotated[str, _list_of(ORIGIN, _ORIGINS)]
 _REDIS = "must be an address like redis://127.0.0.1:6379/0, rediss://user:password@host:6379/0 or unix:///path"
 RedisAddress = Annotated[SecretStr, _valid(_is_redis, _REDIS)]
 BrokerAddress = Annotated[SecretStr, _address("amqp", "amqps", like="amqp://user:password@host:5672/")]

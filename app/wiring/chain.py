@@ -25,8 +25,8 @@ from app.settings import Settings
 from app.wiring.caches import Certification
 from app.wiring.index import Index, scanner_of
 from app.wiring.library import OFF, in_force
-from app.wiring.llm import chat_model, condensing_model, second_reader
-from app.wiring.models import current_retriever, embedding_label, remote_retriever, word_similarity
+from app.wiring.llm import OFFLINE, chat_model, condensing_model, offline_model
+from app.wiring.models import embedding_label, limits, retriever_of, word_similarity
 from chains import confidence
 from chains.callbacks import Deadline
 from chains.citations import CiteSources
@@ -38,9 +38,9 @@ from chains.logs import get_logger
 from chains.pipeline import Reformulation, Sections, build_chain
 from chains.question import check_question
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
-from chains.reformulation.condense import Foreign, HeldWord
+from chains.reformulation.condense import Foreign
 from chains.reformulation.reformulate import FindFor
-from chains.retrieval import ChunkRetriever, HybridRetriever, retrieve
+from chains.retrieval import ChunkRetriever, CurrentRetriever, HybridRetriever, retrieve
 from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.passages import passage
 from chains.retrieval.retriever import with_metadata
@@ -73,12 +73,9 @@ def _is_english(word: str) -> bool:
     return word in word_similarity() or word.removesuffix("s") in word_similarity()
 
 
-def _held_in(index: Callable[[], Passages]) -> HeldWord:
-    def is_held(word: str, config: RunnableConfig | None) -> bool:
-        words, where = index(), filters_of(config).where()
-        return bool(words.search(words.corrected(word, where, _is_english), 1, where))
-
-    return is_held
+def _is_held(index: Callable[[], Passages], word: str, config: RunnableConfig | None) -> bool:
+    words, where = index(), filters_of(config).where()
+    return bool(words.search(words.corrected(word, where, _is_english), 1, where))
 
 
 def _find_in(index: Callable[[], Passages]) -> FindFor:
@@ -229,9 +226,17 @@ class Answerer:
     def retriever(self) -> ChunkRetriever:
         if self.remote is not None:
             return self.remote
-        titles = self.index.library.compared
-        retriever = current_retriever(self.settings, self.index.current, self.model, titles=titles)
-        return self.index.caches.retriever(retriever, self.index.stored.version)
+        index = self.index
+
+        @lru_cache(maxsize=1)
+        def over(passages: Passages) -> ChunkRetriever:
+            return retriever_of(self.settings, store=passages, words=passages, model=self.model)
+
+        first = over(index.current())
+        options = {"executor": first.executor, "titles": index.library.compared, **limits(self.settings)}
+        # A trace names the strategy.
+        retriever = CurrentRetriever(index=index.current, over=over, name=first.get_name(), **options)
+        return index.caches.retriever(retriever, index.stored.version)
 
     @cached_property
     def reformulation(self) -> Reformulation:
@@ -246,7 +251,7 @@ class Answerer:
             return verbatim
         asked, folder = condensing_model(self.model(), settings, clock), settings.prompt.folder
         text, options = partial(prompts.load, folder=folder), {"timeout_s": settings.llm.rewriting_timeout_s}
-        is_foreign = Foreign(is_english=_is_english, is_held=_held_in(index)) if index else None
+        is_foreign = Foreign(is_english=_is_english, is_held=partial(_is_held, index)) if index else None
         condense, translate = None, None
         if asked:
             with prompt_named("condense", folder):
@@ -299,6 +304,9 @@ class Answerer:
         system = text(prompt)
         model: Any = self.model(model_id)
         certified = partial(self.certification.held, same_chain=not chat) if self.certification else None
+        reader = None  # Quotes the passages where the model has no answer that they support.
+        if settings.llm.fallback and not chat and settings.llm.provider != OFFLINE:
+            reader = partial(hooks.wing("offline:quoted_instead"), offline_model(settings, index.embeddings))
         with prompt_named(prompt, settings.prompt.folder):
             return build_chain(
                 retriever=self.retriever,
@@ -308,7 +316,7 @@ class Answerer:
                 reminder=text("reminder"),
                 parts=text("parts"),
                 no_results=text("no_results"),
-                unread=None if settings.llm.provider != "offline" or chat else text("unread"),
+                unread=None if settings.llm.provider != OFFLINE or chat else text("unread"),
                 translations=translations,
                 context=FormatContext(
                     max_tokens=settings.prompt.context_tokens,
@@ -326,7 +334,7 @@ class Answerer:
                     withheld=text("withheld"),
                     decline=text("decline"),
                     translations=translations,
-                    reader=None if chat else second_reader(settings, index.embeddings),
+                    reader=reader,
                 ),
                 confidence=confidence_strategy(settings, certified),
                 reformulation=self.reformulation,
@@ -343,7 +351,11 @@ def open_answerer(index: Index) -> Answerer:
     settings, clock = index.settings, index.clock
     remote = moderation = scope = certification = None
     if settings.retrieval.url is not None:
-        remote = remote_retriever(settings, clock)
+        from app.adapters.http_client import ServiceCalls
+        from app.adapters.retrieval import KIND, RemoteRetriever
+
+        calls = ServiceCalls(KIND, settings.retrieval.url, api_key=settings.retrieval.api_key, clock=clock)
+        remote = RemoteRetriever(calls=calls, **limits(settings))
     else:
         certification = Certification(settings)
     if settings.safety.enabled and settings.moderation.provider != "off":

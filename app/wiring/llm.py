@@ -1,15 +1,14 @@
 """Build the chat model: the providers in turn, each behind its breaker and limiter, then the offline answerer."""
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
 from app import hooks
@@ -21,7 +20,6 @@ from chains.generation.rate_limiter import RateLimiter
 from chains.generation.resilient import Provider, ResilientChatModel
 from chains.ports import TokenCounter
 from chains.resilience import CircuitBreaker, RetryPolicy
-from chains.state import Generated
 
 OFFLINE = "offline"
 # How long a question waits for LLM_RPM and LLM_TPM.
@@ -50,13 +48,6 @@ def offline_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
         embeddings=embeddings, similarity=word_similarity(), prompts_folder=settings.prompt.folder
     )
     return model
-
-
-def second_reader(settings: Settings, embeddings: Embeddings) -> Callable[[Generated], AIMessage | None] | None:
-    """Return what quotes the passages where the model has no answer that they support; None where nothing may."""
-    if settings.llm.provider == OFFLINE or not settings.llm.fallback:
-        return None
-    return partial(hooks.wing("offline:quoted_instead"), offline_model(settings, embeddings))
 
 
 def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> Runnable[Any, BaseMessage] | None:

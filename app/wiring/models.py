@@ -1,8 +1,8 @@
 """Build the embedding model, the word similarity, the token counter and the retriever."""
 
 from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache
+from typing import Any, cast
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -11,17 +11,12 @@ import prompts
 from app import hooks
 from app.adapters.embeddings import NO_PREFIXES, Prefixes, prefixes_for
 from app.adapters.embeddings.onnx import MODEL, OnnxEmbeddings, WordVectors, find_weights, half_of_the_cores
-from app.ledger.passages import Passages
 from app.settings import Settings
 from chains import retrieval as retrievers
 from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, WordIndex
 from chains.retrieval.filters import ByDocument, FieldIndex
-
-if TYPE_CHECKING:
-    from app.adapters.retrieval import RemoteRetriever
-
 
 INPUT_TYPE = "input_type"
 # The passages that a reranker is given, and how long it may take before the old order stands.
@@ -75,29 +70,6 @@ def word_similarity() -> WordVectors:
     return WordVectors(find_weights())
 
 
-def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
-    from app.adapters.http_client import ServiceCalls
-    from app.adapters.retrieval import KIND, RemoteRetriever
-
-    calls = ServiceCalls(KIND, settings.retrieval.url or "", api_key=settings.retrieval.api_key, clock=clock)
-    return RemoteRetriever(calls=calls, **_limits(settings))
-
-
-def current_retriever(
-    settings: Settings, index: Callable[[], Passages], model: Callable[[], BaseChatModel], **options: Any
-) -> retrievers.CurrentRetriever:
-    """Return the retriever that RETRIEVER_TYPE names, over the current index; the options are fields of it."""
-
-    @lru_cache(maxsize=1)
-    def over(passages: Passages) -> retrievers.ChunkRetriever:
-        return retriever_of(settings, store=passages, words=passages, model=model)
-
-    first = over(index())
-    limits = {**_limits(settings), "executor": first.executor}
-    # A trace names the strategy.
-    return retrievers.CurrentRetriever(index=index, over=over, name=first.get_name(), **limits, **options)
-
-
 def retriever_of(
     settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
 ) -> retrievers.ChunkRetriever:
@@ -113,7 +85,7 @@ def retriever_of(
         compressor=compressor(settings, model, name),
         candidates=RERANKED,
         timeout_s=RERANKER_TIMEOUT_S,
-        **_limits(settings),
+        **limits(settings),
     )
 
 
@@ -140,16 +112,16 @@ def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: 
     """Search by meaning and words, and have the language model shorten what is found."""
     retriever = hybrid(settings, store, words, model)
     prompt = prompts.load("compression", settings.prompt.folder)
-    return retrievers.CompressionRetriever(retriever=retriever, model=model(), prompt=prompt, **_limits(settings))
+    return retrievers.CompressionRetriever(retriever=retriever, model=model(), prompt=prompt, **limits(settings))
 
 
 def _searching(settings: Settings, store: ChunkStore, words: WordIndex) -> dict[str, Any]:
     """Return what every search of the index has. A server does the work itself, for as many questions as there are."""
     executor = None if settings.asks_a_server else half_of_the_cores("search")
     fields = FieldIndex(cast("ByDocument", store))
-    return {"store": store, "fields": fields, "executor": executor, **_limits(settings)}
+    return {"store": store, "fields": fields, "executor": executor, **limits(settings)}
 
 
-def _limits(settings: Settings) -> dict[str, Any]:
+def limits(settings: Settings) -> dict[str, Any]:
     retrieval = settings.retrieval
     return {"top_k": retrieval.top_k, "threshold": retrieval.threshold, "link_hosts": settings.link_hosts}

@@ -15,7 +15,6 @@ from app.ledger import earlier, open_database
 from app.ledger.database import Database
 from app.ledger.index import FORMAT, REBUILD, PassageIndex, Row
 from app.ledger.passages import AT_ONCE, Passages, Recipe
-from app.ledger.vectors import VectorIndex
 from app.settings import Settings
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
@@ -95,12 +94,8 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> PassageIndex:
     """Return the index in the ledger, followed by the index of vectors that VECTOR_STORE_TYPE names, if it is one."""
     from chains.ingestion.index import indexed_fields, indexed_text
 
-    def follower() -> VectorIndex | None:
-        made: VectorIndex | None = hooks.load("vectors", settings.store.kind)(settings)
-        return made
-
     recipe = Recipe(embeddings, embedding_label(settings), indexed_text, indexed_fields)
-    return PassageIndex(ledger_of(settings), recipe, follower)
+    return PassageIndex(ledger_of(settings), recipe, lambda: hooks.load("vectors", settings.store.kind)(settings))
 
 
 def no_vectors(_settings: Settings) -> None:

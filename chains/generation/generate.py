@@ -22,7 +22,7 @@ from chains.generation.reply import ReasoningFilter, shown_part, without_reasoni
 from chains.history import HistoryWindow
 from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
 from chains.question import is_readable, readable
-from chains.state import AskedPart, Context, Contextualised, passages_of, refusal_of
+from chains.state import Context, Contextualised, passages_of, refusal_of
 from chains.text.letters import one_line
 from prompts import Translations, translated
 
@@ -148,7 +148,10 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         if guard := state.get("guard"):  # The warning stands before a suspicious question, as a message.
             turns.append(("system", guard))
         question, parts = readable(state).strip(), state.get("parts", [])
-        content = f"{question}\n\n{_numbered(self._parts, parts)}" if parts else question
+        content = question
+        if parts:
+            lines = "\n".join(f"{number}. {one_line(part['question'])}" for number, part in enumerate(parts, start=1))
+            content += "\n\n" + self._parts.replace("{count}", str(len(parts))).replace("{questions}", lines)
         shown = ATTACHED if self._make_block else context["text"]
         values = {"context": shown, "history": turns, "question": content}
         filled = {name: values[ours] for name, ours in self._variables.items()}
@@ -251,11 +254,6 @@ def facts_of(state: Contextualised) -> dict[str, Any]:
             for part, some in zip(parts, hits, strict=True)
         ]
     return facts
-
-
-def _numbered(text: str, parts: Sequence[AskedPart]) -> str:
-    lines = "\n".join(f"{number}. {one_line(part['question'])}" for number, part in enumerate(parts, start=1))
-    return text.replace("{count}", str(len(parts))).replace("{questions}", lines)
 
 
 def _context(state: Contextualised) -> Context:

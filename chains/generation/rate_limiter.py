@@ -51,11 +51,6 @@ class RateLimiter:
         self._needs_trial = False
         self._trial: Reservation | None = None
 
-    @property
-    def counts_tokens(self) -> bool:
-        """Return whether tokens are limited; if False, counting a prompt's tokens can be skipped."""
-        return self.tokens is not None
-
     def reserve(self, tokens: int, *, left_s: float) -> tuple[Reservation, float]:
         """Return a reservation for a request of this many tokens, and the seconds to wait for it.
 

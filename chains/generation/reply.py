@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMReplyError, LLMTimeoutError
@@ -173,15 +172,6 @@ def marked(result: ChatResult, reason: str) -> ChatResult:
 def mark(reason: str) -> ChatGenerationChunk:
     """Return a chunk without words that marks the message it belongs to."""
     return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={DEGRADED: reason}))
-
-
-def broken_off(model: str | None, *, prompt_tokens: int, completion_tokens: int) -> ChatGenerationChunk:
-    """Return the chunk that ends a message that broke off; its usage is our own count."""
-    usage = UsageMetadata(
-        input_tokens=prompt_tokens, output_tokens=completion_tokens, total_tokens=prompt_tokens + completion_tokens
-    )
-    metadata = {"finish_reason": "error", "model_name": model, DEGRADED: BROKE_OFF}
-    return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata=metadata, usage_metadata=usage))
 
 
 class UndegradedCache(BaseCache):

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from langchain_core.caches import BaseCache
 from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, LLMResult
 from langchain_core.runnables import ensure_config
 from pydantic import ConfigDict, Field, SkipValidation
@@ -23,8 +24,9 @@ from chains.clock import Clock
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation import compat
 from chains.generation.rate_limiter import RateLimiter, Reservation
-from chains.generation.reply import Reply, UndegradedCache, broken_off, mark, marked, readable, reason_of
+from chains.generation.reply import BROKE_OFF, Reply, UndegradedCache, mark, marked, readable, reason_of
 from chains.logs import get_logger
+from chains.metadata import DEGRADED
 from chains.ports import FourCharacters, TokenCounter
 from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, aretrying, retrying
 
@@ -187,7 +189,7 @@ class Provider:
     @contextmanager
     def _attempt(self, request: Request) -> Iterator[tuple[Reservation, float]]:
         with self.breaker.guard():
-            tokens = request.prompt_tokens() + request.max_tokens if self.limiter.counts_tokens else 0
+            tokens = request.prompt_tokens() + request.max_tokens if self.limiter.tokens else 0
             reservation, wait = self.limiter.reserve(tokens, left_s=request.require_time_s())
             request.attempts, request.words = request.attempts + 1, 0
             try:
@@ -209,8 +211,10 @@ class Provider:
 
     def _broken_off(self, request: Request, error: LLMError) -> ChatGenerationChunk:
         log.warning("answer_broke_off", error=type(error).__name__)
-        model = getattr(self.model, "model_name", None)
-        return broken_off(model, prompt_tokens=request.prompt_tokens(), completion_tokens=request.words)
+        model, asked, told = getattr(self.model, "model_name", None), request.prompt_tokens(), request.words
+        usage = UsageMetadata(input_tokens=asked, output_tokens=told, total_tokens=asked + told)  # Our own count.
+        metadata = {"finish_reason": "error", "model_name": model, DEGRADED: BROKE_OFF}
+        return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata=metadata, usage_metadata=usage))
 
 
 def _read(request: Request, reservation: Reservation, reply: ChatResult) -> ChatResult:

@@ -19,7 +19,7 @@ from chains.documents.source_urls import is_link
 from chains.documents.versions import in_force_first, is_in_force
 from chains.errors import ConfigurationError
 from chains.question import check_limits, query_of
-from chains.retrieval.filters import FILTER_SPECS, Filters, conditions_of, filters_of
+from chains.retrieval.filters import FILTER_SPECS, conditions_of, filters_of
 from chains.retrieval.retriever import RANK, SCORE, ChunkRetriever
 from chains.state import Hit, Passage, Searching, SearchResult, refusal_of
 from chains.text.asking import PRICES
@@ -152,25 +152,32 @@ class Search(Runnable[Searching, Any]):
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         if refusal_of(input):
             return []
-        own, queries = ensure_config(config), _queries(input)
-        search = partial(self.retriever.batch, queries, config, **self._limits(input))
+        own, (queries, limits) = ensure_config(config), self._asked(input)
+        search = partial(self.retriever.batch, queries, config, **limits)
         found = search() if self._keeps_deadline else call_in_time(own.get("callbacks"), search)
         return self._passages(found, input, own)
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         if refusal_of(input):
             return []
-        own, queries = ensure_config(config), _queries(input)
+        own, (queries, limits) = ensure_config(config), self._asked(input)
         async with nullcontext() if self._keeps_deadline else time_limit(own.get("callbacks")):
-            found = await self.retriever.abatch(queries, config, **self._limits(input))
+            found = await self.retriever.abatch(queries, config, **limits)
         return self._passages(found, input, own)
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
         filters, least = filters_of(config, state.get("filters")), state.get("threshold")
         parts: list[list[Passage]] = []
         for documents in found:
+            allowed: list[Passage] = []
+            for document in documents:
+                if not isinstance(document, Document):
+                    msg = f"the retriever must return Documents, not {type(document).__name__}; wrap each in a Document"
+                    raise ConfigurationError(msg)
+                one = passage(document, self._names)
+                allowed += [one] if filters.allow(one["metadata"]) else []
             unique: dict[tuple[str, bool], Passage] = {}  # Each text once, and what an older version repeats once more.
-            for one in in_force_first(_allowed(documents, filters, self._names), query_of(state)):
+            for one in in_force_first(allowed, query_of(state)):
                 unique.setdefault((one["content"].strip(), is_in_force(str(one["metadata"].get("title")))), one)
             # One without a score is never below the threshold.
             near = [one for one in unique.values() if least is None or one["score"] is None or one["score"] >= least]
@@ -178,14 +185,17 @@ class Search(Runnable[Searching, Any]):
         # A foreign retriever may have no `top_k`.
         return _merged(parts, state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0)
 
-    def _limits(self, state: Searching) -> dict[str, Any]:
+    def _asked(self, state: Searching) -> tuple[list[str], dict[str, Any]]:
+        """Return the queries, and the limits that the retriever knows."""
+        check_limits(state.get("top_k"), state.get("threshold"))
+        queries = [*(part["query"] for part in state.get("parts", ())), query_of(state)]
         # A foreign retriever may know neither option; what it finds is then cut to them.
         known = getattr(type(self.retriever), "model_fields", {})
         limits: dict[str, Any] = {"top_k": state.get("top_k"), "threshold": state.get("threshold")}
         conditions_of(state.get("filters"))  # What cannot be read is refused before a retriever is asked.
         if isinstance(self.retriever, ChunkRetriever):
             limits["filters"], known = state.get("filters") or None, {**known, "filters": None}
-        return {name: value for name, value in limits.items() if name in known and value is not None}
+        return queries, {name: value for name, value in limits.items() if name in known and value is not None}
 
 
 class Retrieve(Search):
@@ -226,23 +236,6 @@ class Retrieve(Search):
 
 def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
     return Search(retriever)
-
-
-def _allowed(found: Iterable[Document], filters: Filters, names: Mapping[str, str]) -> list[Passage]:
-    passages: list[Passage] = []
-    for document in found:
-        if not isinstance(document, Document):
-            msg = f"the retriever must return Documents, not {type(document).__name__}; wrap each in a Document"
-            raise ConfigurationError(msg)
-        one = passage(document, names)
-        if filters.allow(one["metadata"]):
-            passages.append(one)
-    return passages
-
-
-def _queries(state: Searching) -> list[str]:
-    check_limits(state.get("top_k"), state.get("threshold"))
-    return [*(part["query"] for part in state.get("parts", ())), query_of(state)]
 
 
 def _merged(found: Sequence[list[Passage]], most: int) -> list[Passage]:

@@ -89,8 +89,11 @@ def rank(
         score = one.score + weight * words + NAMED_WEIGHT * leads.get(one.document, 0.0)
         fused.append(Candidate(one.id, one.score, place, score))
     ranked = sorted(fused, key=lambda one: one.fused, reverse=True)
-    best = _lead_with_source(ranked[:POOL])
-    return (best if named else _spread(best)) + ranked[POOL:]
+    counts, within, beyond = Counter[str](), list[Candidate](), list[Candidate]()
+    for one in _lead_with_source(ranked[:POOL]):
+        counts[one.document] += 1
+        (within if named or counts[one.document] <= PER_DOCUMENT else beyond).append(one)
+    return within + beyond + ranked[POOL:]
 
 
 def _lead_with_source(ranked: Sequence[Candidate]) -> list[Candidate]:
@@ -121,17 +124,6 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether two texts of similar length share four fifths of the shorter one's words."""
     shorter, longer = sorted((len(one), len(other)))
     return longer < 2.5 * shorter and len(one & other) >= 0.8 * shorter
-
-
-def _spread(ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Put what a document has beyond its share behind the others."""
-    counts: Counter[str] = Counter()
-    within: list[Candidate] = []
-    beyond: list[Candidate] = []
-    for one in ranked:
-        counts[one.document] += 1
-        (within if counts[one.document] <= PER_DOCUMENT else beyond).append(one)
-    return within + beyond
 
 
 def nearest(

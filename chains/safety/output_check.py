@@ -173,16 +173,12 @@ class MarkupFilter:
         for found in _FOUND.finditer(self._held):
             if found.start() >= end:
                 break
-            shown += [self._held[at : found.start()], self._replace(found)]
+            is_stray = found.lastgroup == "stray"
+            part = f"{found[0][0]} {found[0][1:]}" if is_stray else self._shown(found)
+            self.removed += not is_stray and part != found[0]
+            shown += [self._held[at : found.start()], part]
             at = found.end()
         return "".join(shown) + self._held[at:end]
-
-    def _replace(self, found: re.Match[str]) -> str:
-        if found.lastgroup == "stray":
-            return f"{found[0][0]} {found[0][1:]}"
-        shown = self._shown(found)
-        self.removed += shown != found[0]
-        return shown
 
     def _shown(self, found: re.Match[str]) -> str:
         match found.lastgroup:
