@@ -1,25 +1,38 @@
-"""Retrieval as other systems recorded it: their cases, run on ours; where ours differs, the reason stands here."""
+"""Retrieval, context, citations, confidence and reformulation as other systems recorded them, run on ours."""
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage
 
 from app.ledger import open_database
 from app.ledger.passages import Passages
 from app.settings import load_settings
 from app.wiring import Parts, open_service
-from chains.context import trim
+from chains import build_chain
+from chains.citations import CiteSources
+from chains.confidence import Thresholds
+from chains.confidence.composite import composite, explanation, factors
+from chains.context import format_context, trim
 from chains.errors import ConfigurationError, QuestionError
+from chains.output import merge
 from chains.ports import CHARACTERS_PER_TOKEN
+from chains.reformulation import Condense, Reformulate
 from chains.retrieval import MmrRetriever, retrieve
+from chains.retrieval.passages import passage
+from chains.state import Passage
+from tests.chains.gst import ANSWER, gst_chain, noting
 from tests.contract.recorded import recorded
 from tests.fakes import Reply, WordEmbeddings
 from tests.indexes import index_in, put
+from tests.prompted import asked as without_reminder
 
 LONGEST_CHUNK = 1700
+
 
 DEVIATIONS = {
     "marp-102": "an empty question is refused with 400, as the contract has it; the peer answers 200 with nothing",
@@ -121,3 +134,154 @@ CHECKS = {
     "lcel-251": persisted_file,
     "lcel-252": other_version,
 }
+
+
+CONTEXT_DEVIATIONS = {
+    "marp-050": "a chunk without words is not shown: there is nothing in it to cite",
+    "marp-052": "separators count, and what is left of the budget shows the beginning of the next chunk",
+    "marp-055": "0 is a value: a budget of no tokens shows nothing (MAX_CONTEXT_TOKENS has to be positive)",
+    "marp-056": "question and context travel in messages of their own, not in one text",
+}
+
+
+def passage_of(chunk: dict) -> Passage:
+    return Passage(content=chunk.get("text", ""), metadata=chunk, score=0.5)
+
+
+@pytest.mark.parametrize("case", recorded("context"))
+def test_the_context_is_what_the_contract_says(case):
+    chunks = case["input"].get("chunks")
+    if case["id"] in CONTEXT_DEVIATIONS:
+        pytest.xfail(CONTEXT_DEVIATIONS[case["id"]])
+    assert format_context([passage_of(chunk) for chunk in chunks], style="numbered")["text"] == case["expected"]
+
+
+def test_twelve_long_chunks_fill_the_budget_and_never_pass_it():
+    chunks = [passage_of({"title": "T", "page": 1, "text": "word " * 340}) for _ in range(12)]
+    context = format_context(chunks, max_tokens=3500, style="numbered")
+
+    assert len(context["passages"]) == 9
+    assert 13_000 < len(context["text"]) <= 14_000
+
+
+FALLBACK = "The MARP documents provided do not contain information"
+
+
+AREAS = (
+    *("citation_renumber", "citation_dedupe", "citation_invalid", "citation_grammar"),
+    *("anti_hallucination", "insufficient_info"),
+)
+
+
+CITATION_DEVIATIONS = {"marp-024": "page 0 is taken for an unknown page, so that a document without pages can be cited"}
+
+
+CITATIONS = CiteSources(style="numbered", markers_suffice=True)  # As in POST /chat.
+
+
+def chunks_of(chunks: Any) -> list[dict]:
+    if isinstance(chunks, str):  # Chunks 2 and 3 do not fit into the prompt.
+        sizes = [10, 20_000, 20_000]
+        return [{"title": f"Doc {n}", "page": n, "url": f"https://x/{n}", "size": s} for n, s in enumerate(sizes, 1)]
+    return chunks
+
+
+def run(case: dict, *, stream: bool) -> dict[str, Any]:
+    documents = [
+        Document(
+            f"{chunk['url']} " * (chunk.get("size", 5) // 5),
+            metadata={**chunk, "source_urls": [chunk["url"]], "score": 0.9},
+        )
+        for chunk in chunks_of(case["input"]["chunks"])
+    ]
+    model = GenericFakeChatModel(messages=iter([AIMessage(case["input"]["answer"])]))
+    chain = build_chain(retriever=lambda _: documents, model=model, citations=CITATIONS)
+    if not stream:
+        return dict(chain.invoke({"question": "Q?"}))
+    return dict(merge(chain.stream({"question": "Q?"})))
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["invoke", "stream"])
+@pytest.mark.parametrize("case", recorded(*AREAS))
+def test_the_answer_and_its_citations_are_what_the_contract_says(case, stream):
+    if case["id"] in CITATION_DEVIATIONS:
+        pytest.xfail(CITATION_DEVIATIONS[case["id"]])
+    answer, expected = run(case, stream=stream), case["expected"]
+    by_number = {citation["number"]: citation for citation in answer["citations"]}
+    found = [{"title": c["title"], "page": c["page"], "url": c["source_urls"][0]} for _, c in sorted(by_number.items())]
+
+    assert found == expected["citations"]
+    if expected["answer"].startswith(FALLBACK):
+        assert answer["outcome"] == "ungrounded"
+    else:
+        assert answer["answer"] == expected["answer"]
+        assert answer["outcome"] == ("answered" if expected["citations"] else "declined")
+
+
+def cases(field: str) -> list[Any]:
+    return [row for row in recorded("confidence") if row.values[0] is None or field in row.values[0]["input"]]
+
+
+@pytest.mark.parametrize("case", cases("similarityScores"))
+def test_the_composite_score_level_factors_and_explanation_are_the_expected_ones(case):
+    given, expected = case["input"], case["expected"]
+
+    found = factors(given["similarityScores"], given["documentCount"], given["topK"], given["answerText"])
+    wanted = {{"answerQuality": "answer_quality"}.get(name, name): value for name, value in expected["factors"].items()}
+    assert found == pytest.approx(wanted)
+    assert composite(found) == pytest.approx(expected["overall"])
+    assert Thresholds().level(composite(found)) == expected["level"]
+    assert explanation(found) == expected["explanation"]
+
+
+@pytest.mark.parametrize("case", cases("metadata"))
+def test_a_similarity_is_read_from_each_name_that_retrievers_give_it(case):
+    assert passage(Document("text", metadata=case["input"]["metadata"]))["score"] == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", cases("distances"))
+def test_distant_documents_rate_lower_than_near_ones(case):
+    def rated(distances: list[float]) -> float:
+        return composite(factors([1 - one for one in distances], len(distances), case["input"]["topK"], "It renews."))
+
+    assert rated(case["input"]["distances"]) < rated([0.2, 0.9])
+    assert Thresholds().level(rated(case["input"]["distances"])) != "high"
+
+
+class Scripted(FakeListChatModel):
+    """Replies as the case says, or fails."""
+
+    error: str | None = None
+
+    def _call(self, *args: Any, **kwargs: Any) -> str:
+        if self.error:
+            raise ConnectionError(self.error)
+        return str(super()._call(*args, **kwargs))
+
+
+def asked(query: str, reply: str, error: str | None = None) -> tuple[Any, list[BaseMessage]]:
+    """Return the answer to a question that is always reformulated, and the prompt of the answer."""
+    condense = Condense(Scripted(responses=[reply], error=error))
+    model = noting(ANSWER)
+    reformulation = Reformulate(condense=condense, always=True)
+    answer = gst_chain(model=model, reformulation=reformulation).invoke({"question": query})
+    return answer, model.asked[0]
+
+
+@pytest.mark.parametrize("case", recorded("reformulation"))
+def test_a_reply_is_used_as_the_service_used_it(case):
+    given, expected = case["input"], case["expected"]
+    if "error" in given:
+        answer, _ = asked("orig", "", error=given["error"])
+        assert answer["metadata"]["search_query"] == expected
+    elif "llm_output" in given:
+        answer, _ = asked("Waht is MARP?", given["llm_output"])
+        assert answer["metadata"]["search_query"] == expected
+    else:
+        answer, prompt = asked(given["query"], given["reformulated"])
+        told = {
+            "search_query": answer["metadata"]["search_query"],
+            "prompt_question": without_reminder(prompt[-1].text),
+            "response_query": answer["question"],
+        }
+        assert told == expected
