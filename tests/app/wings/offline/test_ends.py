@@ -17,6 +17,7 @@ from app.wiring.models import word_similarity
 from chains import build_chain
 from chains.metadata import SEARCHED
 from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, is_not_sure, prompt, reply_to
+from tests.cases import cases
 
 NEAR = [0.8, 0.8, 0.8]
 SURE = 0.75
@@ -90,13 +91,6 @@ def test_label_and_link_are_no_answers():
     assert ask("What is the COD limit?", entry, scores=NEAR) in NO_ANSWER
 
 
-def test_label_is_quoted_below_the_words_that_make_it_a_sentence():
-    entry = "[PIL Guide > Equipment]\nPIL offers these containers:\n- Reefer containers\n- Tank containers"
-    assert ask("Does PIL offer reefer containers?", entry, scores=NEAR).startswith(
-        "PIL offers these containers: Reefer containers"
-    )
-
-
 def test_two_names_are_answered_one_by_one():
     answer = ask("What is the VAT rate in Thailand and in Vietnam?", THAILAND, VIETNAM, scores=NEAR)
     assert "7 %" in answer
@@ -152,27 +146,6 @@ def test_a_bound_is_looked_up_in_the_range_beyond_it(question, who):
     assert f"Approves: {who}." in ask(question, entry, scores=NEAR).partition("[")[0]
 
 
-HOURS = "The shop is open Mon-Fri. On Mondays, when we are shut, use the key box. At weekends call the night line."
-SIZES = "| Height | Frame |\n|---|---|\n| 159-166 cm | S |\n| 167-174 cm | M |\n| 175-182 cm | L |"
-CUT_OFF = "An order that is recorded before 15:00 leaves on the day.\n\nAn order after 15:00 leaves a day later."
-LATE = "Nothing is charged at first. Then we add interest. Please tell us early."
-
-
-@pytest.mark.parametrize(
-    ("question", "entry", "first"),
-    [
-        ("who do i call on sundays", HOURS, "At weekends"),
-        ("im 178 tall which frame", SIZES, "175-182 cm"),  # Without its unit.
-        ("when does an order leave that i place at 4pm", CUT_OFF, "An order after 15:00"),
-        ("what happens if i am late with the rent", LATE, "Nothing is charged at first. Then we add interest."),
-    ],
-)
-def test_the_statement_that_answers_stands_first(question, entry, first):
-    model = OfflineChatModel(similarity=word_similarity())
-    answer = ask(question, f"[Handbook > If rent is late]\n{entry}", model=model, scores=NEAR)
-    assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
-
-
 def test_what_each_hour_costs_holds_for_two_hours():
     passage = entries("[Hire > Late]\nAfter 30 minutes each hour costs £7. A call takes 30 minutes.")
     assert Evidence(read("2 hours late, how much"), passage).contradicted == [False, True]
@@ -183,29 +156,6 @@ def test_a_figure_is_looked_up_in_columns_that_are_ranges():
     cars = f"[Rates]\n| Class | Car | 1-3 days | 4-7 days |\n|---|---|---|---|\n{prices}"
     terms = "[Terms]\nA booking can be cancelled up to 48 hours before pick-up for 15 EUR."
     assert "VW Golf" in ask("golf for 5 days how much", terms, cars, scores=[0.3, 0.3]).partition(";")[0]
-
-
-def test_later_than_some_time_before_is_less_than_it():
-    entry = (
-        "[Cancelling]\n- up to 48 hours before pick-up: full refund\n- later than 48 hours before pick-up: half of it"
-    )
-    assert "half of it" in ask("cancel 1 day before pick-up refund", entry, scores=NEAR)
-
-
-def test_a_limit_answers_a_figure_beyond_it_without_yes():
-    entry = "[Rooms]\nGroup rooms can be booked for up to 3 hours a day, two weeks ahead."
-    assert (
-        ask("Can I book a group room for 5 hours?", entry, scores=NEAR)
-        .removeprefix(UNSURE)
-        .strip()
-        .startswith("Group rooms")
-    )
-    assert ask("Can I book a group room for 2 hours?", entry, scores=NEAR).startswith("Yes, Group rooms can be booked")
-
-
-def test_an_amount_that_is_charged_is_a_fee():
-    entry = "[Fines]\nFor each fine we charge 29 EUR for handling.\n\nTolls are paid by the customer."
-    assert ask("fine handling fee", entry, scores=[0.6]).startswith("For each fine we charge 29 EUR")
 
 
 def test_a_list_is_whole_where_another_statement_names_some_of_it():
@@ -262,71 +212,6 @@ def test_unsure_reply_is_an_outcome_of_the_chain_with_its_citation_and_the_close
     assert [one["marked"] for one in answer["closest"]] == [words]
     assert answer["confidence"]
     assert answer["confidence"]["level"] in {"low", "Low"}
-
-
-LOANS = (
-    "[Lending > Fines]\n| Reader | Returned late | Fine |\n|---|---|---|\n"
-    "| Adult | up to 7 days before the reminder | none |\n"
-    "| Groups (5 readers or more) | 3-14 days | 20 % |\n| Groups (5 readers or more) | 15 days or more | 50 % |\n"
-    "| Family (two adults) | 2 days or less | 1 € |"
-)
-
-
-@pytest.mark.parametrize(
-    ("question", "entry", "begins"),
-    [
-        (
-            "group of 6 readers, 10 days late?",
-            LOANS,
-            "Groups (5 readers or more) – Returned late: 3-14 days; Fine: 20 %",
-        ),
-        ("fine for a family 1 day late", LOANS, "Family (two adults)"),
-        (
-            "can a dog come into the reading room",
-            "[Animals > Where dogs may not go]\n## Where dogs may not go\n- the café\n- the reading room",
-            "Where dogs may not go: the reading room",
-        ),
-        (
-            "what time is checkout",
-            "[Rooms > Times]\nCheck-in starts at 3 pm. Check-out is until 11 am.",
-            "Check-out is until",
-        ),
-        (
-            "what does an EV pay",
-            "[Parking > Prices]\nWe take euro, Visa and cheques.\n\nElectric cars pay 3 € an hour.",
-            "Electric cars pay",
-        ),
-        (
-            "do you accept a driving licence as id",
-            "[Desk > ID]\nA driving licence is not accepted. A passport is.",
-            "No, a driving licence is not accepted.",
-        ),
-    ],
-)
-def test_what_people_type_meets_what_is_written(question, entry, begins):
-    answer = ask(question, entry, scores=NEAR)
-    assert answer.removeprefix("Closest in the documents; check it:").strip().startswith(begins)
-
-
-def test_a_cell_that_says_no_answers_with_its_day_in_short():
-    hours = "[Hours > Hours]\n| Branch | Sat | Sun | Lift |\n|---|---|---|---|\n| Central | 10-16 | closed | no |"
-    assert "Sun: closed" in ask("is central open on sunday", hours, scores=NEAR)
-
-
-@pytest.mark.parametrize(
-    ("question", "passage", "words"),
-    [
-        ("Who initials the blue form?", "Meals come at noon. The dietician initials the blue form.", "dietician"),
-        ("What is the address of the bin team?", "Write to the bin team (bins@harrow.example).", "bins@harrow"),
-        ("What is the number of the porter?", "The lift is slow.\n\nAt night the porter is on 0711 900 12", "900 12"),
-        ("When is closing time?", "- Opening: 06:30\n- Closing: 21:15\n- Gate: blue", "21:15"),
-        ("What does hall B seat?", "Hall B seats 140 people.", "140"),
-    ],
-)
-def test_a_statement_that_holds_all_that_is_asked_answers_it(question, passage, words):
-    reply = reply_to(question, f"[House rules > Day]\n{passage}", scores=[0.35])
-    assert words in reply.text
-    assert not is_not_sure(reply.text)
 
 
 TABLE = """[Surcharges]
@@ -419,7 +304,100 @@ def test_of_the_rows_that_hold_what_is_named_anew_only_shared_words_stay():
     assert answer.startswith("- First change before the cut-off – Fee: free")
 
 
-def test_a_row_that_alone_holds_a_word_of_the_title_comes_first():
-    table = "| Part of the price | Never part |\n|---|---|\n| Breakfast | Parking |\n| Linen | Insurance |"
-    answer = ask("is insurance part", f"[Prices and Insurance > What is included]\n{table}", scores=[0.8])
-    assert answer.startswith("Linen – Never part: Insurance")
+LOANS = (
+    "[Lending > Fines]\n| Reader | Returned late | Fine |\n|---|---|---|\n"
+    "| Adult | up to 7 days before the reminder | none |\n"
+    "| Groups (5 readers or more) | 3-14 days | 20 % |\n| Groups (5 readers or more) | 15 days or more | 50 % |\n"
+    "| Family (two adults) | 2 days or less | 1 € |"
+)
+OPEN = "[Hours > Hours]\n| Branch | Sat | Sun | Lift |\n|---|---|---|---|\n| Central | 10-16 | closed | no |"
+ROOMS = "[Rooms]\nGroup rooms can be booked for up to 3 hours a day, two weeks ahead."
+PAID = "[Parking > Prices]\nWe take euro, Visa and cheques.\n\nElectric cars pay 3 € an hour."
+DOGS = "[Animals > Where dogs may not go]\n## Where dogs may not go\n- the café\n- the reading room"
+PICK_UP = "[Cancelling]\n- up to 48 hours before pick-up: full refund\n- later than 48 hours before pick-up: half of it"
+INCLUDED = "| Part of the price | Never part |\n|---|---|\n| Breakfast | Parking |\n| Linen | Insurance |"
+HOURS = "The shop is open Mon-Fri. On Mondays, when we are shut, use the key box. At weekends call the night line."
+SIZES = "| Height | Frame |\n|---|---|\n| 159-166 cm | S |\n| 167-174 cm | M |\n| 175-182 cm | L |"
+CUT_OFF = "An order that is recorded before 15:00 leaves on the day.\n\nAn order after 15:00 leaves a day later."
+LATE = "Nothing is charged at first. Then we add interest. Please tell us early."
+FIRST = {
+    "a label below the words that make it a sentence": [
+        (
+            "[PIL Guide > Equipment]\nPIL offers these containers:\n- Reefer containers\n- Tank containers",
+            "Does PIL offer reefer containers?",
+            "PIL offers these containers: Reefer containers",
+        ),
+        (DOGS, "can a dog come into the reading room", "Where dogs may not go: the reading room"),
+    ],
+    "a limit answers a figure within it with yes and one beyond it without": [
+        (ROOMS, "Can I book a group room for 2 hours?", "Yes, Group rooms can be booked"),
+        (ROOMS, "Can I book a group room for 5 hours?", "Group rooms"),
+    ],
+    "later than some time before is less than it": [
+        (PICK_UP, "cancel 1 day before pick-up refund", "later than 48 hours before pick-up: half of it")
+    ],
+    "a cell that says no answers with its day in short": [
+        (OPEN, "is central open on sunday", "No, Central – Sat: 10-16; Sun: closed")
+    ],
+    "an amount that is charged is a fee": [
+        (
+            "[Fines]\nFor each fine we charge 29 EUR for handling.\n\nTolls are paid by the customer.",
+            "fine handling fee",
+            "For each fine we charge 29 EUR",
+        )
+    ],
+    "a row that alone holds a word of the title": [
+        (f"[Prices and Insurance > What is included]\n{INCLUDED}", "is insurance part", "Linen – Never part: Insurance")
+    ],
+    "what people type meets what is written": [
+        (
+            LOANS,
+            "group of 6 readers, 10 days late?",
+            "Groups (5 readers or more) – Returned late: 3-14 days; Fine: 20 %",
+        ),
+        (LOANS, "fine for a family 1 day late", "Family (two adults)"),
+        (
+            "[Rooms > Times]\nCheck-in starts at 3 pm. Check-out is until 11 am.",
+            "what time is checkout",
+            "Check-out is",
+        ),
+        (PAID, "what does an EV pay", "Electric cars pay"),
+        (
+            "[Desk > ID]\nA driving licence is not accepted. A passport is.",
+            "do you accept a driving licence as id",
+            "No, a driving licence is not accepted.",
+        ),
+    ],
+    "what answers and not what stands first": [
+        (f"[Handbook > If rent is late]\n{entry}", question, first)
+        for question, entry, first in (
+            ("who do i call on sundays", HOURS, "At weekends"),
+            ("im 178 tall which frame", SIZES, "175-182 cm"),  # Without its unit.
+            ("when does an order leave that i place at 4pm", CUT_OFF, "An order after 15:00"),
+            ("what happens if i am late with the rent", LATE, "Nothing is charged at first. Then we add interest."),
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize(("entry", "question", "first"), cases(FIRST))
+def test_the_statement_that_answers_stands_first(entry, question, first):
+    answer = ask(question, entry, model=OfflineChatModel(similarity=word_similarity()), scores=NEAR)
+    assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
+    assert not answer.startswith(UNSURE) or not first.startswith(("Yes", "No, ", "For each"))
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "words"),
+    [
+        ("Who initials the blue form?", "Meals come at noon. The dietician initials the blue form.", "dietician"),
+        ("What is the address of the bin team?", "Write to the bin team (bins@harrow.example).", "bins@harrow"),
+        ("What is the number of the porter?", "The lift is slow.\n\nAt night the porter is on 0711 900 12", "900 12"),
+        ("When is closing time?", "- Opening: 06:30\n- Closing: 21:15\n- Gate: blue", "21:15"),
+        ("What does hall B seat?", "Hall B seats 140 people.", "140"),
+    ],
+)
+def test_a_statement_that_holds_all_that_is_asked_answers_it(question, passage, words):
+    answer = ask(question, f"[House rules > Day]\n{passage}", scores=[0.35])
+    assert words in answer
+    assert not is_not_sure(answer)
