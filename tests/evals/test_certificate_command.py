@@ -57,78 +57,63 @@ def test_without_a_certificate_levels_are_as_they_were(waypoint, desk):
     assert finding(waypoint)["state"] == "off"
 
 
-def test_what_is_certified_is_high_and_says_what_that_means(waypoint, certified):
+def test_what_is_certified_is_high_in_its_own_chain_alone_and_a_damaged_certificate_is_named(waypoint, certified):
     found = confidence(waypoint)
-
-    assert (found["level"], found["reason"].endswith(". Certified: at most 10 % of such answers are wrong")) == (
-        "high",
-        True,
-    )
-    kept = json.loads(str(ledger_of(load_settings(_env_file=None)).fact("certificate")))
+    assert found["level"] == "high"
+    assert found["reason"].endswith(". Certified: at most 10 % of such answers are wrong")
+    ledger = ledger_of(load_settings(_env_file=None))
+    kept = json.loads(str(ledger.fact("certificate")))
     assert found["score"] >= kept["threshold"]
     assert (kept["questions"], kept["kept"], kept["wrong"]) == (30, 30, 0)
     assert finding(waypoint)["state"] == "ok"
+    services = open_service(load_settings(_env_file=None), serving=False)
+    chains: list[Any] = [services.chain, services.numbered_chain()]
+    titled, numbered = (chain.invoke({"question": RATE})["confidence"] for chain in chains)
+    assert (titled["level"], numbered["level"]) == ("high", "medium")
+    assert numbered["reason"].endswith(". Not certified: changed citation style")
+    ledger.state("certificate", "{}")
+    assert "make it again by `waypoint eval QUESTIONS --certify`, or remove it" in waypoint("ask", RATE)[2]
+    assert finding(waypoint)["state"] == "failed"
 
 
-def test_nothing_is_high_once_the_documents_changed(waypoint, certified):
+def test_nothing_is_high_once_the_documents_changed_until_the_certificate_is_removed(waypoint, certified, tmp_path):
     (certified / "vat.md").write_text("# VAT Guide\n\n## Rate\n\nThe rate of VAT in Indonesia is 11 %.\n")
     waypoint("ingest", str(certified))
     found, told = confidence(waypoint), finding(waypoint)
-
     assert (found["level"], found["reason"].endswith(". Not certified: changed index")) == ("medium", True)
     assert "high_confidence_not_certified" in waypoint("ask", RATE)[2]
     assert (told["state"], told["required"]) == ("failed", False)
     assert "changed since it was certified: index" in told["detail"]
+    waypoint("eval", write_questions(tmp_path / "few.jsonl", right=1), "--no-certify")
+    assert (confidence(waypoint)["level"], finding(waypoint)["state"]) == ("high", "off")
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "changed"),
-    [
-        ("RETRIEVAL_TOP_K", "3", "settings"),
-        ("PROMPTS_PATH", "texts", "prompts, settings"),
-        ("CONFIDENCE_MODEL", "own.json", "settings, confidence model"),
-    ],
-)
-def test_nothing_is_high_under_other_settings(waypoint, certified, monkeypatch, setting, value, changed):
+def test_nothing_is_high_under_other_settings_but_without_factors(waypoint, certified, monkeypatch):
     Path("texts").mkdir()
     Path("texts/system.txt").write_text(prompts.load("system", None) + "\nBe brief.")
     model = json.loads((Path(__file__).parents[2] / "chains/confidence/calibrated.json").read_text())
     Path("own.json").write_text(json.dumps(model | {"intercept": 2.0}))
-    monkeypatch.setenv(setting, value)
-    found = confidence(waypoint)
-
-    assert (found["level"], found["reason"].partition("Not certified: ")[2]) == ("medium", f"changed {changed}")
-
-
-def test_another_chain_than_the_certified_one_gives_nothing_high(waypoint, certified):
-    services = open_service(load_settings(_env_file=None), serving=False)
-    chains: list[Any] = [services.chain, services.numbered_chain()]
-    found = [chain.invoke({"question": RATE})["confidence"] for chain in chains]
-
-    assert [one["level"] for one in found] == ["high", "medium"]
-    assert found[1]["reason"].endswith(". Not certified: changed citation style")
-
-
-def test_the_factors_may_be_shown_or_not(waypoint, certified, monkeypatch):
+    for setting, value, changed in (
+        ("RETRIEVAL_TOP_K", "3", "settings"),
+        ("PROMPTS_PATH", "texts", "prompts, settings"),
+        ("CONFIDENCE_MODEL", "own.json", "settings, confidence model"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setenv(setting, value)
+            found = confidence(waypoint)
+        assert (found["level"], found["reason"].partition("Not certified: ")[2]) == ("medium", f"changed {changed}")
     monkeypatch.setenv("CONFIDENCE_INCLUDE_FACTORS", "false")
-
     assert confidence(waypoint)["level"] == "high"
 
 
-def test_too_few_questions_are_told_and_nothing_is_written(waypoint, desk, tmp_path):
+def test_too_few_questions_and_too_many_wrong_answers_are_told_and_nothing_is_written(waypoint, desk, tmp_path):
     code, _, err = waypoint("eval", write_questions(tmp_path / "few.jsonl", right=11), "--certify")
-
     assert code == 1
     assert "needs 22 answers with high scores and none of them wrong" in err
     assert "About 22 questions like these are needed, not 11" in err
-    assert ledger_of(load_settings(_env_file=None)).fact("certificate") is None
-
-
-def test_too_many_wrong_answers_are_told(waypoint, desk, tmp_path):
     code, _, err = waypoint("eval", write_questions(tmp_path / "wrong.jsonl", right=30, wrong=10), "--certify")
-
-    assert code == 1
-    assert "More questions would not do" in err
+    assert (code, "More questions would not do" in err) == (1, True)
+    assert ledger_of(load_settings(_env_file=None)).fact("certificate") is None
 
 
 @pytest.mark.parametrize(
@@ -148,18 +133,3 @@ def test_what_cannot_be_certified_is_refused(waypoint, tmp_path, monkeypatch, op
 
     assert (code, out) == (2, "")
     assert why in err
-
-
-def test_a_damaged_certificate_is_named(waypoint, certified):
-    ledger_of(load_settings(_env_file=None)).state("certificate", "{}")
-
-    assert "make it again by `waypoint eval QUESTIONS --certify`, or remove it" in waypoint("ask", RATE)[2]
-    assert finding(waypoint)["state"] == "failed"
-
-
-def test_a_certificate_that_was_removed_limits_nothing(waypoint, certified, tmp_path):
-    (certified / "vat.md").write_text("# VAT Guide\n\n## Rate\n\nThe rate of VAT in Indonesia is 11 %.\n")
-    waypoint("ingest", str(certified))
-    waypoint("eval", write_questions(tmp_path / "few.jsonl", right=1), "--no-certify")
-
-    assert (confidence(waypoint)["level"], finding(waypoint)["state"]) == ("high", "off")

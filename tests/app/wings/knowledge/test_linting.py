@@ -137,14 +137,11 @@ def test_a_document_is_old_by_its_date_only_where_an_age_is_given(folder, waypoi
     )
 
 
-def test_ingestion_ends_with_what_is_worth_a_look(folder, waypoint):
+def test_ingestion_ends_with_what_is_worth_a_look_and_says_nothing_more_of_clean_documents(folder, waypoint):
+    assert "Worth a look" not in waypoint("ingest", "desk")[1]
     write(folder, "memo.md", RATE.format(8))
     code, out, _ = waypoint("ingest", "desk")
 
     assert code == 0
     assert out.endswith("Worth a look: conflict 1; `waypoint lint desk` shows where\n")
     assert json.loads(waypoint("ingest", "desk", "--json")[1])["notes"] == [out.splitlines()[-1]]
-
-
-def test_ingestion_says_nothing_more_of_clean_documents(folder, waypoint):
-    assert "Worth a look" not in waypoint("ingest", "desk")[1]

@@ -39,40 +39,34 @@ def documents(tmp_path, waypoint) -> Path:
     return folder
 
 
-def test_documents_that_say_what_they_must_pass(waypoint, documents, tmp_path):
-    code, out, _ = waypoint("test", str(documents), "--junit", str(tmp_path / "results.xml"))
-
-    assert (code, out.splitlines()[0]) == (0, "..")
-    assert "2 passed, 0 failed" in out
-    suite = ElementTree.parse(tmp_path / "results.xml").getroot()  # noqa: S314 - ours.
-    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "0")
+def results(path: Path) -> ElementTree.Element:
+    return ElementTree.parse(path).getroot()  # noqa: S314 - ours.
 
 
-def test_a_changed_document_fails_its_test_and_the_answer_is_shown(waypoint, documents, tmp_path):
-    (documents / "gst.md").write_text(DOCUMENT.replace("9 %", "10 %"))
-    waypoint("ingest", str(documents))
-    code, out, _ = waypoint("test", str(documents / "gst.tests.yaml"), "--junit", str(tmp_path / "results.xml"))
-
-    assert (code, out.splitlines()[0]) == (1, "F.")
-    assert "gst.tests.yaml [1] What is the rate of GST on imports into Singapore?\n  must say       '9 %'\n" in out
-    assert "is 10 %" in out
-    [failure] = ElementTree.parse(tmp_path / "results.xml").getroot().iter("failure")  # noqa: S314 - ours.
-    assert failure.attrib["message"] == "must say       '9 %'"
-
-
-def test_the_answers_that_an_edit_changed_are_named_with_the_old_words(waypoint, documents):
+def test_documents_that_say_what_they_must_pass_and_an_edit_is_shown_with_the_old_words(waypoint, documents, tmp_path):
     def git(*words: str) -> None:
         named = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org"]
         subprocess.run(["git", *named, *words], cwd=documents, check=True, capture_output=True)
+
+    junit = ("--junit", str(tmp_path / "results.xml"))
+    code, out, _ = waypoint("test", str(documents), *junit)
+    assert (code, out.splitlines()[0], "2 passed, 0 failed" in out) == (0, "..", True)
+    suite = results(tmp_path / "results.xml")
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "0")
 
     git("init", "--quiet")
     git("add", ".")
     git("commit", "--quiet", "--message", "First")
     (documents / "gst.md").write_text(DOCUMENT.replace("9 %", "10 %"))
     waypoint("ingest", str(documents))
+    code, out, _ = waypoint("test", str(documents / "gst.tests.yaml"), *junit)
+    assert (code, out.splitlines()[0], "is 10 %" in out) == (1, "F.", True)
+    assert "gst.tests.yaml [1] What is the rate of GST on imports into Singapore?\n  must say       '9 %'\n" in out
+    [failure] = results(tmp_path / "results.xml").iter("failure")
+    assert failure.attrib["message"] == "must say       '9 %'"
+
     code, out, _ = waypoint("test", str(documents), "--changed-since", "HEAD")
     unknown, _, err = waypoint("test", str(documents), "--changed-since", "nowhere")
-
     assert code == 1
     assert "  - answered: The rate of GST on imports into Singapore is 9 %." in out
     assert "  + answered: The rate of GST on imports into Singapore is 10 %." in out
@@ -175,7 +169,6 @@ def test_whoever_must_not_see_a_document_gets_no_answer_from_it(waypoint, tmp_pa
 
 
 RATE = "What is the rate of GST on imports into Singapore?"
-GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 
 
 def logged(**values: Any) -> LoggedAnswer:
@@ -184,7 +177,7 @@ def logged(**values: Any) -> LoggedAnswer:
 
 
 def test_a_question_that_was_answered_well_becomes_a_test_that_its_answer_passes(waypoint, tmp_path):
-    waypoint("ingest", str(write_documents(tmp_path / "desk", {"gst.md": GUIDE})))
+    waypoint("ingest", str(write_documents(tmp_path / "desk", {"gst.md": DOCUMENT})))
     services = open_service(load_settings(), serving=False)
     proof = certificate(services.chain.invoke({"question": RATE}), services.index)
     store = open_answers(services.settings)

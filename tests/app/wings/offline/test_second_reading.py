@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from app.settings import load_settings
+from app.wiring import open_index
+from tests.corpora import write_documents
 from tests.fakes import Reply
 
 DOCUMENTS = {
@@ -20,15 +23,19 @@ SUMMARY = "Summarise the travel policy 2025"
 CHANGES = "What changed in the travel policy between 2023 and 2025?"
 
 
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("reading")
+    settings = load_settings(_env_file=None, chroma_path=folder / "index")
+    open_index(settings).ingest([write_documents(folder / "desk", DOCUMENTS)])
+    return folder / "index"
+
+
 @pytest.fixture
-def desk(waypoint, groq, monkeypatch) -> None:
-    Path("desk").mkdir()
-    for name, text in DOCUMENTS.items():
-        (Path("desk") / name).write_text(text)
-    monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
-    waypoint("ingest", "desk")
-    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
-    monkeypatch.setenv("LLM_BASE_URL", groq.url)
+def desk(index, groq, monkeypatch) -> None:
+    variables = {"CHROMA_PATH": str(index), "LLM_BASE_URL": groq.url, "GROQ_API_KEY": "gsk_test"}
+    for name, value in (variables | {"RELEVANCE_THRESHOLD": "0"}).items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.mark.parametrize(
