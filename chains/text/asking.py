@@ -43,7 +43,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     (
         "date",
         r"\bwhens?\b|\b(?:what|which|latest) (?:year|date|day|month|time)\b|\bhow (?:often|fast|early|late)\b"
-        r"|\bdeadline\b",
+        r"|\b(?:deadline|cut-?off)s?\b",
     ),
     ("who", r"\bwho(?:se|m|s)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b"),
     ("where", r"\bwheres?\b|\b(?:what|which) (?:country|city|place|state|town|part)\b"),

@@ -119,15 +119,15 @@ def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> 
     if one.measure == figure.measure:
         return one.holds(figure)
     units = [UNITS[word.text.lower()] for word in column if word.text.lower() in UNITS]
+    counts = figure.measure in {"", *(word.key for word in column)}
     if figure.label or one.measure:  # An amount of money may be written without its currency, a size without its unit.
         factors = [1.0] * one.measure.isupper() + [factor for kind, factor in units if kind == one.measure in _SIZES]
         sizes = (figure._replace(low=figure.low * factor, high=figure.high * factor) for factor in factors)
-        return not (figure.label or figure.measure) and any(map(one.holds, sizes))
+        return counts and not figure.label and any(map(one.holds, sizes))
     for measure, factor in units:
         if measure == figure.measure:
             return one._replace(low=one.low * factor, high=one.high * factor).holds(figure)
-    is_counted = figure.measure in {"", *(word.key for word in column)} or figure.measure.isupper()
-    return is_counted and one.holds(figure)
+    return (counts or figure.measure.isupper()) and one.holds(figure)
 
 
 def missed(statement: Statement, figures: Sequence[Quantity]) -> list[Quantity]:

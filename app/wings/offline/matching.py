@@ -1,7 +1,7 @@
 """Tell how strongly a statement holds the terms of a question."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -31,16 +31,20 @@ _EXACT: Final = STOP_WORDS | {*map(stem, DAYS), *map(stem, MONTHS)}
 WORD_FLOOR: Final = 0.4  # Cosines of words below this are chance.
 NAME_FLOOR: Final = 0.6  # A city and its country are this near, two cities often nearer than two things.
 LONGEST_ACRONYM: Final = 5
+MOST_BETWEEN: Final = 2  # Words such as the column's name between an abbreviation and what it stands for.
+_MEANS: Final = re.compile(r"[\s*_)]*(?:[–—:=|(]|(?:means|stands for)\b)")
 
 
 class Words(NamedTuple):
     """The content words of a text by key, and the initials of its words.
 
-    An abbreviation that the text spells out is a part of the initials.
+    An abbreviation that the text spells out is a part of the initials; what it stands for is known where the text puts
+    both beside each other, as "SI: Shipping Instructions" and "shipping instructions (SI)" do.
     """
 
     keys: dict[str, str]
     initials: str
+    long_forms: dict[str, frozenset[str]]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -60,7 +64,21 @@ def words_of(text: str) -> Words:
         keys |= {stem(day): day for day in (DAYS[5:] if part == "end" else DAYS[:5])}
     runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.
     initials = ("".join(_initial(token, text) for token in run) for run in runs)
-    return Words(keys, "\n".join(initials))
+    return Words(keys, "\n".join(initials), dict(long for run in runs for long in _long_forms(run, text)))
+
+
+def _long_forms(run: Sequence[Token], text: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each abbreviation of a text with the words that it stands for (Schwartz and Hearst, 2003)."""
+    for place, token in enumerate(run):
+        size = len(token.text)
+        if not (token.text.isupper() and 1 < size <= LONGEST_ACRONYM):
+            continue
+        behind = range(place + 1, place + 2 + MOST_BETWEEN) if _MEANS.match(text, token.end) else ()
+        before = [place - size] if place >= size and text[: token.start].endswith("(") else []
+        for start in (*before, *behind):
+            words = run[start : start + size]
+            if "".join(word.text[0] for word in words).lower() == token.text.lower():
+                yield token.key, frozenset(word.key for word in words if word.weight)
 
 
 def _initial(token: Token, text: str) -> str:
@@ -84,6 +102,11 @@ class Matcher:
         vocabulary = {key: word for text in texts for key, word in words_of(text).keys.items()}
         self._column = {key: column for column, key in enumerate(vocabulary)}
         self._near = self._nearness(list(vocabulary.values()), similarity)
+        asked = {term.key: row for row, term in enumerate(self._terms)}
+        defined = {short: long for text in texts for short, long in words_of(text).long_forms.items()}
+        pairs = [pair for short, long in defined.items() for pair in ((frozenset({short}), long), (long, {short}))]
+        # The words in a text that say terms in other words: a term's abbreviation, or what it stands for.
+        self._equal = [(said, [asked[key] for key in keys]) for said, keys in pairs if keys and keys <= asked.keys()]
         # A short word that no text holds may be an abbreviation that a text spells out.
         self._short = [
             row
@@ -114,6 +137,9 @@ class Matcher:
             for row in self._short:
                 if self._terms[row].word in words.initials:
                     found[place, row] = 1.0
+            for said, terms in self._equal:
+                if said <= words.keys.keys():
+                    found[place, terms] = 1.0
         return found
 
     def is_asked(self, key: str, least: float) -> bool:

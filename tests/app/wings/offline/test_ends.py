@@ -11,11 +11,13 @@ from langchain_core.runnables import RunnableLambda
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.answer import LACKING
 from app.wings.offline.evidence import Evidence
+from app.wings.offline.matching import words_of
 from app.wings.offline.passages import entries
 from app.wings.offline.question import read
 from app.wiring.models import word_similarity
 from chains import build_chain
 from chains.metadata import SEARCHED
+from chains.text.words import stem
 from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, is_not_sure, prompt, reply_to
 from tests.cases import cases
 
@@ -138,12 +140,45 @@ def test_a_figure_is_looked_up_in_the_ranges_of_a_table(question, cell):
         ("who approves credit over SGD 20,000", "Director"),
         ("who approves 12k", "Manager"),
         ("who approves under 5k", "Team lead"),
+        ("who approves 9k credit", "Manager"),  # What the column counts is no other unit.
     ],
 )
 def test_a_bound_is_looked_up_in_the_range_beyond_it(question, who):
     rows = "| < SGD 5,000 | Team lead |\n| SGD 5,000 - 20,000 | Manager |\n| SGD 20,000 - 50,000 | Director |"
     entry = f"[Credit > Approval]\n| Credit | Approves |\n|---|---|\n{rows}\n| > SGD 50,000 | Managing director |"
     assert f"Approves: {who}." in ask(question, entry, scores=NEAR).partition("[")[0]
+
+
+SHORT = "| Short | Long |\n|---|---|\n| **MLR** | Monthly lift report, for the bureau |\n| ROV | Right of visit |"
+DUE = "- The monthly lift report: by the 5th\n- The fire report: by the 9th"
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("when is the MLR due", "The monthly lift report: by the 5th"),
+        ("mlr deadline", "The monthly lift report: by the 5th"),
+        ("What does MLR stand for?", "MLR"),
+    ],
+)
+def test_what_an_abbreviation_stands_for_is_read_where_the_context_tells_it(question, first):
+    model = OfflineChatModel(similarity=word_similarity())
+    answer = ask(question, f"[Words]\n{SHORT}", f"[Reports > Dates]\n{DUE}", model=model, scores=NEAR)
+    assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("MLR – Long: Monthly lift report", {"mlr": {"month", "lift", "report"}}),
+        ("Send the monthly lift report (MLR) early.", {"mlr": {"month", "lift", "report"}}),
+        ("ROV means the right of visit", {"rov": {"right", "visit"}}),
+        ("DO NOT: doors need no oil", {}),
+        ("The MLR: doors are fine", {}),
+    ],
+)
+def test_an_abbreviation_stands_for_words_beside_it_with_its_initials(text, known):
+    assert words_of(text).long_forms == {short: {stem(word) for word in long} for short, long in known.items()}
 
 
 def test_what_each_hour_costs_holds_for_two_hours():
