@@ -121,7 +121,7 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
     "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
 }  # fmt: skip
-_STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "address", "duration", "count", "share", "money")
+STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "address", "duration", "count", "share", "money")
 """Kinds whose figures have a measure by which another kind is told: the first that is asked for counts."""
 
 
@@ -139,7 +139,7 @@ def is_measured(wanted: Collection[Kind]) -> bool:
 
 def fits(text: str, wanted: Collection[Kind], question: str) -> float:
     """Return 1 where a statement is of a kind that is wanted, -1 where it would have to be and is not, else 0."""
-    given = {_gives(kind, text, question) for kind in wanted if kind in _GIVES or kind in _STRICT}
+    given = {_gives(kind, text, question) for kind in wanted if kind in _GIVES or kind in STRICT}
     if True in given:
         return 1.0
     return -1.0 if given == {False} and "exception" not in wanted and _OPEN.isdisjoint(wanted) else 0.0
@@ -148,7 +148,7 @@ def fits(text: str, wanted: Collection[Kind], question: str) -> float:
 def gives_what_is_asked(text: str, question: str) -> bool:
     """Return False if a text gives figures of another kind: TEU for ships, an address for a telephone number."""
     asked = kinds(question)
-    given = [_gives(kind, text, question) for kind in _STRICT if kind in asked]
+    given = [_gives(kind, text, question) for kind in STRICT if kind in asked]
     return not given or any(one is not False for one in given)
 
 
@@ -158,7 +158,7 @@ def _gives(kind: Kind, text: str, question: str) -> bool | None:
     A clock's time is also a length, as of a song, but no number of days.
     """
     form = _GIVES.get(kind)
-    if kind not in _STRICT[3:]:
+    if kind not in STRICT[3:]:
         return bool(form and form.search(text))
     known = {(one.measure, one.low, one.high) for one in quantities(question)}
     figures = [one for one in quantities(text) if not one.label and (one.measure, one.low, one.high) not in known]

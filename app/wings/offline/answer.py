@@ -12,7 +12,7 @@ from app.wings.offline.evidence import FEATURES, NEAR_PASSAGE, VERDICT, Candidat
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.ranker import Ranker
 from chains.citations.comparison import is_negation
-from chains.text.asking import LISTED, fits
+from chains.text.asking import LISTED, STRICT, fits
 from chains.text.letters import escape_brackets, one_line
 from chains.text.ranges import missed
 from chains.text.statements import Statement
@@ -90,6 +90,11 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     left = [out or one.is_left for out, one in zip(contradicted, evidence.statements, strict=True)]
     if any(probabilities[row] >= NEAR and not left[row] for row in order):  # Else an older version may say it.
         contradicted = left
+    # What gives another measure comes behind what gives the one that is asked for.
+    if not evidence.question.wants.isdisjoint(STRICT):
+        fit = evidence.values[:, FEATURES.index("kind")]
+        if any(fit[row] > 0 and probabilities[row] >= NEAR and not contradicted[row] for row in order):
+            contradicted = [out or bool(kind < 0) for out, kind in zip(contradicted, fit, strict=True)]
     order.sort(key=lambda row: contradicted[row])
     best = order[0]
     fitting = [row for row in order if not contradicted[row]]

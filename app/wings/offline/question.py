@@ -48,7 +48,7 @@ _FORM_WORDS: Final = frozenset(
             "abbreviation acronym address amount compare current date day define definition describe differ "
             "difference dollar email euro example explain far fast fax happen kind latest list long mail mean meaning "
             "month much name need number often percentage person phone place pound reason required ring soon stand "
-            "step telephone tell time today tomorrow type way week year yesterday"
+            "step take telephone tell time today tomorrow type way week year yesterday"
         ),
     )
 )

@@ -49,6 +49,14 @@ def test_a_statement_with_one_word_of_the_question_is_quoted_where_its_passage_i
     assert ask("Do you sell lawn seeds?", garden, scores=[similarity]).startswith(said)
 
 
+def test_take_of_how_long_does_it_take_is_no_new_word_of_a_follow_up():
+    entry = "[Fees > Survey]\nA site survey costs £75.\n\nA site survey report comes 9 days later.\n\nTake a key along."
+    messages = prompt("and how long does it take", entry, scores=[0.6])
+    messages[-1].additional_kwargs[SEARCHED] = "how long does it take a site survey cost"
+    answer = OfflineChatModel(similarity=word_similarity()).invoke(messages).text
+    assert "site survey" in answer.removeprefix(UNSURE).partition("[")[0]
+
+
 def test_follow_up_on_another_country_is_answered_for_that_country():
     before = prompt("What is the VAT rate in Thailand?", THAILAND, VIETNAM, scores=NEAR)
     after = HumanMessage("and in Vietnam?", additional_kwargs={"scores": NEAR})
@@ -354,6 +362,10 @@ INCLUDED = "| Part of the price | Never part |\n|---|---|\n| Breakfast | Parking
 HOURS = "The shop is open Mon-Fri. On Mondays, when we are shut, use the key box. At weekends call the night line."
 SIZES = "| Height | Frame |\n|---|---|\n| 159-166 cm | S |\n| 167-174 cm | M |\n| 175-182 cm | L |"
 CUT_OFF = "An order that is recorded before 15:00 leaves on the day.\n\nAn order after 15:00 leaves a day later."
+CURTAINS = (
+    "| Service | Done here | Needs |\n|---|---|---|\n| Curtain cleaning (CRS) | yes | a deposit |\n\n"
+    "| Work | Takes |\n|---|---|\n| Curtains and rugs | 4-6 days |\n| Shirts | 2 days |"
+)
 LATE = "Nothing is charged at first. Then we add interest. Please tell us early."
 FIRST = {
     "a label below the words that make it a sentence": [
@@ -409,6 +421,7 @@ FIRST = {
             ("who do i call on sundays", HOURS, "At weekends"),
             ("im 178 tall which frame", SIZES, "175-182 cm"),  # Without its unit.
             ("when does an order leave that i place at 4pm", CUT_OFF, "An order after 15:00"),
+            ("curtain cleaning crs how many days", CURTAINS, "Curtains and rugs – Takes: 4-6 days"),
             ("what happens if i am late with the rent", LATE, "Nothing is charged at first. Then we add interest."),
         )
     ],
