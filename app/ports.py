@@ -1,13 +1,12 @@
 """The interfaces of what is plugged in (`app.hooks`) and has none in LangChain or `chains.ports`."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from chains.around import Observer
-from chains.documents.audience import Audience
 from chains.errors import WaypointError
 from chains.ingestion.mirror import RemoteSource
 from chains.ports import Moderator
@@ -92,21 +91,3 @@ class NotTheAskerError(WaypointError):
 
     stage = "answer_log"
     code = "NOT_THE_ASKER"
-
-
-class AnswerLog(Observer, Protocol):
-    """Keeps the answers of a chain, without delaying or breaking them."""
-
-    def rate(
-        self, trace_id: str, score: float, comment: str | None, *, user_id: str | None, audience: Audience
-    ) -> bool:
-        """Put the asker's score to an answer; return whether the answer was kept.
-
-        Raise VectorStoreError if it cannot be written; NotTheAskerError if somebody else asked.
-        """
-
-    def uses(self) -> Mapping[str, int]:
-        """Return how many kept answers rest on each document, by its id; a VectorStoreError if it cannot be read."""
-
-    def close(self) -> None:
-        """Write what is queued, and close the store."""

@@ -125,7 +125,6 @@ class Disclosure(Around):
     """The `bound` chain, whose answers to the public lack what only staff sees."""
 
     def shown(self, part: Any, config: RunnableConfig | None) -> Any:
-        """Return a part of the answer as the caller of this config may see it."""
         return for_strangers(part) if audience_in(config) == "public" else part
 
 

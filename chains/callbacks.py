@@ -251,7 +251,6 @@ class Worker:
         return outcome
 
     def close(self) -> None:
-        """End the thread, as soon as its function has ended."""
         self._tasks.put(None)
 
 

@@ -79,7 +79,6 @@ class _ReplyLimits:
             request.extensions["timeout"] = timeout | {"connect": min(CONNECT_TIMEOUT_S, timeout["connect"])}
 
     def start(self, response: httpx.Response) -> None:
-        """Apply the limit of the response's content encoding."""
         encoding = (response.headers.get("content-encoding") or "identity").strip().lower()
         self._max_bytes = self._max_bytes // ENCODINGS[encoding] if encoding in ENCODINGS else 0
 

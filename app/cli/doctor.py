@@ -63,7 +63,7 @@ def _findings() -> Iterator[Finding]:
 def findings(settings: Settings) -> Iterator[Finding]:
     """Try the parts one by one, each made when it is tried; those of a wing are its own to name."""
     left_out: list[Finding] = []
-    parts = (_retrieval, _models, _certificate, _backends, _side_steps)
+    parts = (_retrieval, _models, _kept, _backends)
     trials = [trial for part in parts for trial in part(settings)]
     for place in TRIALS_OF_WINGS:
         try:
@@ -142,20 +142,16 @@ def _models(settings: Settings) -> Iterator[Trial]:
         yield Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
 
 
-def _certificate(settings: Settings) -> Iterator[Trial]:
+def _kept(settings: Settings) -> Iterator[Trial]:
+    from app.ledger.work import Faults
     from app.wiring.caches import COMMAND, REMEDY, Certification
+    from app.wiring.storage import ledger_of
 
     certification = Certification(settings)
     status = certification.status if settings.retrieval.url is None else None
     with suppress(WaypointError):  # The trial itself reports this error.
         status = status if status and certification.certificate else None
     yield Trial("high confidence", status, REMEDY if status else COMMAND, required=False)
-
-
-def _side_steps(settings: Settings) -> Iterator[Trial]:
-    from app.ledger.work import Faults
-    from app.wiring.storage import ledger_of
-
     remedy = "report it with its log line `side_step_failed`; a fault is listed here for seven days"
     yield Trial("side steps", lambda: Faults(ledger_of(settings)).status(), remedy, required=False)
 

@@ -22,7 +22,6 @@ def serve(
     workers: Annotated[int, typer.Option(min=1, max=64, help="Number of worker processes.")] = 1,
 ) -> None:
     """Serve the page at / and the HTTP API: /api/query, /chat, LangServe at /copilot; documented at /docs."""
-    from app.http.process import check_workers
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
     from app.wiring.observability import check_outbox
@@ -35,7 +34,13 @@ def serve(
             "to public if everybody may ask"
         )
         raise ConfigurationError(msg)
-    check_workers(settings, workers)
+    if workers > 1 and settings.store.kind == "chroma" and settings.chroma.host is None:
+        msg = (
+            f"--workers {workers} needs a store that several processes can open, unlike the Chroma folder "
+            f"{str(settings.chroma.path)!r}: start a Chroma server (`chroma run`) and set CHROMA_HOST, "
+            "or set VECTOR_STORE_TYPE=postgres or memory"
+        )
+        raise ConfigurationError(msg)
     configure_logs(settings.logs.level, settings.logs.format)
     service = service_to_ask(settings, serving=True)
     if service.index.outbox is not None:

@@ -21,9 +21,9 @@ import uvicorn
 from app.http.middleware.limits import InFlight
 from app.http.uvicorn_compat import BoundedConnection, OneProcess, Workers
 from app.observability.logs import configure_logs
-from app.settings import Settings, load_settings
+from app.settings import load_settings
 from app.wiring import Service, open_service
-from chains.errors import ConfigurationError, WaypointError
+from chains.errors import WaypointError
 from chains.logs import get_logger
 
 if sys.platform != "win32":
@@ -40,17 +40,6 @@ DRAIN_S = 30.0  # How long running answers may take to finish after SIGTERM.
 WORKER_START_TIMEOUT_S = 60
 
 log = get_logger(__name__)
-
-
-def check_workers(settings: Settings, workers: int) -> None:
-    """Raise ConfigurationError for several processes on a store that one alone may open: a folder of Chroma's."""
-    if workers > 1 and settings.store.kind == "chroma" and settings.chroma.host is None:
-        msg = (
-            f"--workers {workers} needs a store that several processes can open, unlike the Chroma folder "
-            f"{str(settings.chroma.path)!r}: start a Chroma server (`chroma run`) and set CHROMA_HOST, "
-            "or set VECTOR_STORE_TYPE=postgres or memory"
-        )
-        raise ConfigurationError(msg)
 
 
 def serve(

@@ -149,7 +149,6 @@ class AnswerStore:
             return self.database.run(rate, {"trace_id": trace_id, "score": score, "comment": comment}) > 0
 
     def forget(self, user_id: str) -> int:
-        """Delete the answers of a user for good, and return how many there were."""
         asker = self.asker_of(user_id)
         with self.changing():
             forgotten = self.database.run("DELETE FROM answers WHERE asker = :asker", {"asker": asker})
@@ -174,7 +173,6 @@ class AnswerStore:
         return int(self.database.value("SELECT count(*) FROM answers"))
 
     def uses(self) -> dict[str, int]:
-        """Return how many answers cite each document, by its id."""
         return dict(map(tuple, self.database.rows(USES)))
 
     def asker_of(self, user_id: str) -> str:

@@ -148,7 +148,6 @@ def _row(id_: str, text: str, metadata: dict[str, Any], vector: NDArray[np.float
 
 
 def _records(folder: Path) -> tuple[dict[Source, float], dict[str, str | None]]:
-    """Return the sources with their times, and the scope files, that a folder has kept."""
     sources: dict[Source, float] = {}
     if (folder / RECORDS).exists():
         with rows_of(folder / RECORDS) as read:

@@ -112,14 +112,12 @@ class Passages(Held):
         return [_document(*row) for portion in portions for row in self.database.rows(query, ids=portion)]
 
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
-        """Return BM25 by id, best first, 0 and up; a search of public passages knows the words of those alone."""
         return self._words_for(where).search(question, limit, where)
 
     def corrected(self, question: str, where: Mapping[str, str], is_word: Callable[[str], bool]) -> str:
         return self._words_for(where).corrected(question, is_word)
 
     def named(self, question: str, where: Mapping[str, str]) -> dict[str, float]:
-        """Return the long documents that the question names, by id the part of the named words they are named by."""
         return self._words_for(where).named(question)
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:

@@ -187,11 +187,9 @@ class Conversations:
         self._database, self._ttl_s, self._capacity, self._now = database, ttl_s, capacity, now
 
     async def turns(self, session_id: str, owner: str) -> list[Turn]:
-        """Return the turns, oldest first; none where the owner has no such conversation, or it has expired."""
         return await _in_thread(lambda: self._read(_key(session_id, owner)))
 
     async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
-        """Put these turns behind the others at once; the first ones begin the conversation."""
         key = _key(session_id, owner)
         rows = [key | turn._asdict() | {"at": self._now()} for turn in turns]
 

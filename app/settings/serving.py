@@ -12,7 +12,6 @@ LANGSMITH = "https://api.smith.langchain.com"
 
 
 def _either_prefix(*names: str) -> AliasChoices:
-    """Return the names of a LangSmith variable, with the current prefix and the old one."""
     return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
 
 

@@ -90,7 +90,6 @@ class Settings(Fitting):
 
     @property
     def open_to_others(self) -> bool:
-        """Return whether others than the users of this machine may ask."""
         return self.access.mode != "none" or self.access.is_public
 
     @property

@@ -26,7 +26,6 @@ def settings_table() -> str:
 
 
 def gone_table() -> str:
-    """Return a Markdown table of what is no longer read, and what to do."""
     names: dict[str, list[str]] = {}
     for name, advice in sorted(GONE.items()):
         names.setdefault(advice, []).append(f"`{name}`")

@@ -14,7 +14,6 @@ _OLD_CODES = {"in": "id"}  # Java sends the code that Indonesian had until 1989.
 
 @cache
 def languages() -> Mapping[str, Mapping[str, str]]:
-    """Return the words of every language by its code, the default first."""
     files = sorted(FOLDER.glob("*.json"), key=lambda path: (path.stem != DEFAULT, path.stem))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
 

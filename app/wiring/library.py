@@ -47,7 +47,6 @@ class Catalogue:
         return told_apart(list(self.metadata.values()))
 
     def title(self, doc_id: str) -> str:
-        """Return the title of a document with what tells it from others of the same title."""
         return with_labels(self.entries[doc_id].title, self.labels.get(doc_id, ()))
 
     def public(self) -> "Catalogue":

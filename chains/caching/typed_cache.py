@@ -128,7 +128,6 @@ class TypedCache(Generic[Value]):
         return value
 
     def set(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
-        """Keep the value for `ttl_s` seconds, by default as long as the store does; only plain data is kept."""
         try:
             self.store.set(self._name_of(key), self.form.dump_json(value, warnings=False), ttl_s=ttl_s)
         except (StoreError, ValueError):

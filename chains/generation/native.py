@@ -63,7 +63,6 @@ def citable(model: Any) -> MakeBlock:
 
 
 def attach(asked: BaseMessage, context: str, make: MakeBlock) -> BaseMessage:
-    """Return the question's message with the documents of a context's text."""
     _, *parts = _HEADER.split(context)
     made = [make(title, _BETWEEN.sub("", text).strip()) for title, text in zip(parts[::2], parts[1::2], strict=True)]
     if make is _cohere_document:
@@ -108,7 +107,6 @@ class NativeMarkers:
         return text
 
     def flush(self) -> str:
-        """Return the numbers of the last block, and its blanks."""
         rest = "".join(f" [{number}]" for number in self._numbers) + self._blanks
         self._numbers, self._blanks = [], ""
         return rest

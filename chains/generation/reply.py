@@ -170,7 +170,6 @@ def marked(result: ChatResult, reason: str) -> ChatResult:
 
 
 def mark(reason: str) -> ChatGenerationChunk:
-    """Return a chunk without words that marks the message it belongs to."""
     return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={DEGRADED: reason}))
 
 

@@ -347,7 +347,6 @@ class ResilientChatModel(BaseChatModel):
         return Request(messages, stop, run_manager, callbacks, prompt_tokens, self.max_tokens, options)
 
     def _resort(self, failures: list[LLMError]) -> tuple[BaseChatModel, str]:
-        """Return what answers without a network, and why it has to."""
         error = failures[0]  # The first provider's error is the one to mend.
         if self.last_resort is None:
             raise error

@@ -126,7 +126,6 @@ class ChunkRetriever(BaseRetriever):
         return self.ranked(self.find(query, **wanted, callbacks=run_manager.get_child()), wanted["filters"])
 
     def wanted(self, top_k: int | None, threshold: float | None, filters: Filters | None) -> Wanted:
-        """Return the limits of a call: its own, or else the retriever's."""
         return Wanted(
             top_k=self.top_k if top_k is None else top_k,
             threshold=self.threshold if threshold is None else threshold,

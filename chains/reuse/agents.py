@@ -72,7 +72,6 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
         return await handler(_prepared(request))
 
     def after_agent(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Return the final message, or the structured response, with its citations."""
         last, sources = state["messages"][-1], state.get("cited_sources", [])
         update: dict[str, Any] = {}
         if sources and (response := state.get("structured_response")) is not None:
@@ -210,7 +209,6 @@ def _key(source: CitedSource) -> tuple[object, ...]:
 
 
 def _annotations(block: Any) -> list[Any]:
-    """Return the citations of a sub-agent's block of text."""
     given = block.get("annotations") or [] if isinstance(block, Mapping) else []
     return [annotation for annotation in given if annotation.get("type") == "citation"]
 

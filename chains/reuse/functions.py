@@ -90,7 +90,6 @@ def format_context(
 
 
 def citation_metadata(passages: Iterable[Document | Passage]) -> list[CitationMetadata]:
-    """Return title, section, addresses, document and score of each passage, in order."""
     return [
         CitationMetadata(
             title=str(found["metadata"].get("title") or ""),
@@ -261,7 +260,6 @@ def checked_files(blocks: Sequence[Any]) -> list[Any]:
 
 
 def _checked_file(cited: Any, text: str, files: Mapping[str, list[str]]) -> Any:
-    """Return a citation of a file with the verdict on the sentence that it stands behind."""
     extras = cited.get("extras", {})
     texts, end = files.get(extras.get("file_id")), extras.get("file_index", extras.get("index"))
     if not texts or end is None:

@@ -112,7 +112,6 @@ class CitedReply(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=_message_of(answer))])
 
     def _chunks(self, part: Answer) -> Iterator[ChatGenerationChunk]:
-        """Yield the words of a part of the answer with the annotations that are new."""
         self._parts.append(part)
         citations = [] if REPLACEMENT in part else part.get("citations", [])
         new = annotations_of(citations[self._told :])

@@ -128,7 +128,6 @@ def without_contents(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], lis
 
 
 def _edges(lines: Sequence[Line]) -> list[int]:
-    """Return the numbers of the lines that stand highest and lowest on the page."""
     by_place = sorted(range(len(lines)), key=lambda number: lines[number].top)
     return [*by_place[:EDGE_LINES], *by_place[-EDGE_LINES:]]
 

@@ -183,7 +183,6 @@ def text_of(lines: Sequence[Line]) -> tuple[str, list[int]]:
 
 
 def _follows(above: Line, line: Line) -> bool:
-    """Say whether a line belongs to the paragraph of the one before it."""
     if BAR in (above.text[:2], line.text[:2]):
         return above.text[:2] == line.text[:2]
     gap = (above.bottom - line.top) / max(above.size, line.size)

@@ -164,7 +164,6 @@ class IsolatedParser:
         self.worker.stop()
 
     def parse(self, path: Path) -> Parsed:
-        """Return what a file holds. Raise IngestionError if it is unreadable, has no text, or takes too much."""
         if path.suffix.lower() in text_files.LOADERS:
             with open_file(path) as file:
                 size = os.fstat(file.fileno()).st_size

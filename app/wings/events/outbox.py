@@ -209,7 +209,6 @@ class Outbox:
         await self._publisher.ping(timeout_s=timeout_s)
 
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
-        """Take an event; while the outbox is not running, it is stored at once."""
         taken = message(event, payload, correlation_id=correlation_id)
         if self._loop is not None:
             self.submit(taken)

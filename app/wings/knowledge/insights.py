@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import yaml
-from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer
@@ -169,7 +168,12 @@ def _gap(group: Sequence[LoggedAnswer], services: Service) -> Gap:
     audience: Audience = "public" if 2 * sum(one.audience == "public" for one in group) >= len(group) else "internal"
     searched = group[0].search_query or questions[0]
     passages = services.answerer.retriever.invoke(searched, {"configurable": {"audience": "internal"}}, threshold=0.0)
-    documents = list(_nearest(passages))[:NEAREST]
+    best = {str(chunk.metadata.get("doc_id") or ""): chunk.metadata for chunk in reversed(passages)}
+    documents = [
+        NearDocument(doc_id, str(about.get("title") or doc_id), audience_of(about), score and round(score, 2))
+        for doc_id, about in list(reversed(best.items()))[:NEAREST]
+        for score in [about.get("score")]
+    ]
     is_said = any(says(chunk.page_content, chunk.metadata, searched) for chunk in passages[:NEAREST])
     return Gap(
         question=questions[0],
@@ -193,13 +197,6 @@ def _why(group: Sequence[LoggedAnswer], audience: Audience, documents: Sequence[
     if outcome == "no_results":
         return "no passage"
     return DOCUMENTED if is_said else "passage found, not convincing"
-
-
-def _nearest(found: Sequence[Document]) -> Iterator[NearDocument]:
-    best = {str(chunk.metadata.get("doc_id") or ""): chunk.metadata for chunk in reversed(found)}
-    for doc_id, metadata in reversed(best.items()):
-        score, title = metadata.get("score"), str(metadata.get("title") or doc_id)
-        yield NearDocument(doc_id, title, audience_of(metadata), None if score is None else round(score, 2))
 
 
 USES = """

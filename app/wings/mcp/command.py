@@ -15,9 +15,11 @@ def mcp() -> None:
     """Offer the documents to an agent over stdin and stdout (Model Context Protocol)."""
     if find_spec("mcp") is None:
         raise ConfigurationError(MISSING)
-    from app.wings.mcp.server import run_stdio
+    from app.wings.mcp.server import DocumentServer
 
+    # Whoever starts the program may see everything.
+    server = DocumentServer(service_to_ask(logs_answers=True), lambda _: {"configurable": {"audience": "internal"}})
     try:
-        asyncio.run(run_stdio(service_to_ask(logs_answers=True)))
+        asyncio.run(server.run_stdio_async())
     except* BrokenPipeError:
         raise typer.Exit from None  # The agent has left.

@@ -204,7 +204,7 @@ class DocumentServer(FastMCP[Any]):
             await manager.handle_request(scope, receive, send)
 
     async def run_stdio_async(self) -> None:
-        """Answer over stdin and stdout until stdin ends.
+        """Answer over stdin and stdout until stdin ends, and close what the answers opened.
 
         The SDK would close those of the program, so they get numbers of their own. A frame ends with a line feed
         alone: JSON allows a carriage return between its words.
@@ -212,19 +212,13 @@ class DocumentServer(FastMCP[Any]):
         logging.getLogger("mcp.server.lowlevel.server").setLevel(logging.CRITICAL)  # It logs what cannot be read.
         read = await anyio.open_file(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", newline="\n")
         written = await anyio.open_file(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
-        async with read, stdio_server(read, written) as (incoming, outgoing):
+        answerer = self._services.answerer
+        async with AsyncExitStack() as life, read, stdio_server(read, written) as (incoming, outgoing):
+            life.push_async_callback(asyncio.to_thread, self._services.tracing.close)
+            life.push_async_callback(close, answerer.models)
+            if answerer.remote is not None:
+                life.push_async_callback(answerer.remote.aclose)
             await self._mcp_server.run(incoming, outgoing, self._mcp_server.create_initialization_options())
-
-
-async def run_stdio(services: Service) -> None:
-    """Answer over stdin and stdout; whoever starts the program may see everything."""
-    server = DocumentServer(services, lambda _: {"configurable": {"audience": "internal"}})
-    async with AsyncExitStack() as life:
-        life.push_async_callback(asyncio.to_thread, services.tracing.close)
-        life.push_async_callback(close, services.answerer.models)
-        if services.answerer.remote is not None:
-            life.push_async_callback(services.answerer.remote.aclose)
-        await server.run_stdio_async()
 
 
 def listed(library: Library, config: RunnableConfig, cursor: str | None) -> types.ListResourcesResult:

@@ -34,7 +34,6 @@ class Tesseract:
         self._ends = time.monotonic() + self.seconds
 
     def lines(self, page: pypdfium2.PdfPage) -> list[Line]:
-        """Return the lines on the picture of a page. Raise RecognitionError if tesseract fails, or takes too long."""
         left = min(PAGE_S, self._ends - time.monotonic())
         if left <= 0:
             raise RecognitionError("was not read: the time for the scanned pages of this file is over; split it")

@@ -138,7 +138,6 @@ class Response:
         return self._event("error", **failure["error"], **failure)
 
     def _annotations(self, citations: Iterable[Citation]) -> list[dict[str, Any]]:
-        """Return an annotation for each citation, of a file where its source has no address."""
         annotations = []
         for citation in matched(citations):
             title, link = citation["title"], _url_citation(citation)

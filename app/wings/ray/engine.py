@@ -134,7 +134,6 @@ class RayEngine:
                 yield pickle.loads(row["found"])  # noqa: S301 - the cluster is as trusted as this process.
 
     def embed(self, texts: list[str]) -> Future[Vectors]:
-        """Begin to embed a batch, by the next actor that is free."""
         return self._threads.submit(self._embed, texts)
 
     def close(self) -> None:

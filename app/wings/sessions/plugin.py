@@ -82,7 +82,6 @@ class RedisSessions:
         self._redis, self._failures = Redis(connection_pool=connections), (RedisError, OSError)
 
     async def find(self, token: str) -> Identity | None:
-        """Return the caller of a session; None if it is unknown. Raise IdentityStoreError if Redis does not answer."""
         try:
             session = await self._redis.get(f"session:{token}")
         except self._failures as error:

@@ -252,7 +252,6 @@ class WordPieces:
         return len(self._encoded(text))
 
     def cut(self, text: str, tokens: int) -> str:
-        """Return as much of the beginning of the text as so many tokens hold."""
         offsets = self._encoded(text).offsets
         if len(offsets) <= tokens:
             return text
