@@ -93,8 +93,9 @@ def format_context(
     for passage in passages:
         head = header(passage, len(shown) + 1)
         text = "\n".join(filter(None, (passage["metadata"].get("table_head"), passage["content"].strip())))
-        content = shorten(text, passage_characters)
-        escaped = escape_tag(escape_line_starts(content), "context")
+        if passage_characters is not None and len(text) > passage_characters:
+            text = f"{text[:passage_characters]}…"
+        escaped = escape_tag(escape_line_starts(text), "context")
         left -= counter.count(f"{head}\n")
         body = trim(escaped, left, counter)
         if not body:
@@ -126,11 +127,6 @@ _FORMS = {"title": (titled_header, "\n\n"), "numbered": (numbered_header, "\n\n-
 
 def _label(text: object) -> str:
     return escape_tag(escape_brackets(one_line(text)), "context")
-
-
-def shorten(text: str, characters: int | None) -> str:
-    """Return the text, cut to this many characters and marked with dots if it is longer."""
-    return text if characters is None or len(text) <= characters else f"{text[:characters]}…"
 
 
 def trim(text: str, max_tokens: int, tokens: TokenCounter) -> str:

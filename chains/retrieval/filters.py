@@ -138,15 +138,11 @@ def filters_of(config: RunnableConfig | None, asked: object = None) -> Filters:
     Raises ConfigurationError where the audience is unknown, or a category or jurisdiction is not text.
     """
     given = configurable_of(config)
-    audience, category, jurisdiction = audience_in(config), _text(given, "category"), _text(given, "jurisdiction")
-    return Filters(audience, category, jurisdiction, conditions_of(asked))
-
-
-def _text(given: Mapping[str, Any], name: str) -> str | None:
-    value = given.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    raise ConfigurationError(f"{name}={value!r} must be text")
+    wanted = {name: given.get(name) for name in ("category", "jurisdiction")}
+    for name, value in wanted.items():
+        if value is not None and not isinstance(value, str):
+            raise ConfigurationError(f"{name}={value!r} must be text")
+    return Filters(audience_in(config), **wanted, conditions=conditions_of(asked))
 
 
 class ByDocument(Protocol):

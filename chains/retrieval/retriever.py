@@ -10,7 +10,6 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 from pydantic import Field, SkipValidation, model_validator
-from typing_extensions import TypedDict
 
 from chains.callbacks import check_time, time_limit
 from chains.documents.audience import Audience
@@ -70,14 +69,6 @@ LIMITS = ("top_k", "threshold")
 ASKED = (*LIMITS, "filters")
 
 
-class Wanted(TypedDict):
-    """What a call asks a strategy for."""
-
-    top_k: int
-    threshold: float
-    filters: Filters
-
-
 class ChunkRetriever(BaseRetriever):
     """Up to `top_k` chunks whose cosine similarity reaches `threshold`; a call may give its own, and 0 is a value.
 
@@ -125,12 +116,10 @@ class ChunkRetriever(BaseRetriever):
         check_time(run_manager)
         return self.ranked(self.find(query, **wanted, callbacks=run_manager.get_child()), wanted["filters"])
 
-    def wanted(self, top_k: int | None, threshold: float | None, filters: Filters | None) -> Wanted:
-        return Wanted(
-            top_k=self.top_k if top_k is None else top_k,
-            threshold=self.threshold if threshold is None else threshold,
-            filters=filters or Filters(),
-        )
+    def wanted(self, top_k: int | None, threshold: float | None, filters: Filters | None) -> dict[str, Any]:
+        limits = {"top_k": top_k, "threshold": threshold}
+        own = {name: getattr(self, name) if limit is None else limit for name, limit in limits.items()}
+        return own | {"filters": filters or Filters()}
 
     def allowed(self, filters: Filters) -> list[str] | None:
         """Return the ids of the passages that the question's own filters leave; None where it has none."""
