@@ -1,12 +1,10 @@
 """The interfaces of what is plugged in (`app.hooks`) and has none in LangChain or `chains.ports`."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from chains.around import Observer
 from chains.errors import WaypointError
 from chains.ingestion.mirror import RemoteSource
 from chains.ports import Moderator
@@ -46,35 +44,6 @@ class Trial(NamedTuple):
 
 
 MOST_FILES, MOST_MB = 20, 50  # Of one upload, all files together.
-
-
-class Outbox(Protocol):
-    """Publishes events about questions and answers, without waiting, also where nothing is `running`.
-
-    `sent` counts those that the broker has confirmed, `waiting` those that it has not yet, and `dropped` those that
-    could not be kept. `check` raises ConfigurationError where what keeps them cannot be used, VectorStoreError where it
-    does not answer now, as `publish` does where nothing is running. Any error of `ping` means that the broker does not
-    answer.
-    """
-
-    sent: int
-    dropped: int
-
-    @property
-    def waiting(self) -> int: ...
-
-    def check(self) -> str: ...
-
-    async def ping(self, *, timeout_s: float) -> None: ...
-
-    def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None: ...
-
-    def observer(self, model: str) -> Observer: ...
-
-    def running(self) -> AbstractAsyncContextManager[None]: ...
-
-
-MOST_EVENTS = 10_000  # That wait for the broker; the oldest are dropped beyond it.
 
 
 class Message(NamedTuple):

@@ -20,7 +20,6 @@ from app.adapters.embeddings.onnx import OnnxEmbeddings, WordPieces
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Passages
 from app.ledger.work import Copies, Faults
-from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.library import Library, read_scopes
@@ -44,7 +43,7 @@ class Parts:
     embeddings: Embeddings | None = None
     model: BaseChatModel | None = None
     chain: Runnable[Any, Any] | None = None
-    outbox: Outbox | None = None
+    outbox: Any = None
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,12 @@ class Index:
     library: Library
 
     @cached_property
-    def outbox(self) -> Outbox | None:
+    def outbox(self) -> Any:
+        """Return the outbox of the wing of events; None where none are published."""
         events = self.settings.events
-        if self.parts.outbox is not None or events.rabbitmq_url is None or not events.enabled:
-            return self.parts.outbox
-        outbox: Outbox = hooks.wing("events.plugin:outbox")(self.settings)
-        return outbox
+        if self.parts.outbox is None and events.rabbitmq_url is not None and events.enabled:
+            return hooks.wing("events.plugin:outbox")(self.settings)
+        return self.parts.outbox
 
     def ingest(
         self, given: Sequence[Path | str], *, reset: bool = False, progress: Progress | None = None, **options: Any

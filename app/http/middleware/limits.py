@@ -70,8 +70,7 @@ async def in_time() -> AsyncIterator[None]:
         async with asyncio.timeout(BODY_TIMEOUT_S):
             yield
     except TimeoutError:
-        msg = f"The body did not arrive within {BODY_TIMEOUT_S:g} seconds"
-        raise RequestRefusedError(408, msg, _CLOSE) from None
+        raise RequestRefusedError(408, f"The body did not arrive within {BODY_TIMEOUT_S:g} seconds", _CLOSE) from None
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
@@ -129,8 +128,7 @@ class Places:
                             await places.enter_async_context(self._places)
                 except TimeoutError:
                     msg = "Too many questions are being answered at the moment. Try again soon."
-                    headers = {"Retry-After": str(math.ceil(self.queue_s))}
-                    raise RequestRefusedError(503, msg, headers) from None
+                    raise RequestRefusedError(503, msg, {"Retry-After": str(math.ceil(self.queue_s))}) from None
             yield
 
 

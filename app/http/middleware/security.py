@@ -48,8 +48,7 @@ async def identify(access: Access, needed: Needed, method: str, headers: Headers
         case scope:
             identity = await _identify(access, method, headers)
             if not identity.may(scope):
-                msg = f"This needs the scope {str(scope)!r}, which the caller does not have"
-                raise RequestRefusedError(403, msg)
+                raise RequestRefusedError(403, f"This needs the scope {str(scope)!r}, which the caller does not have")
             return identity
     return None
 

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from app import hooks
 from app.ledger.work import WaitingMessages
-from app.ports import MOST_EVENTS, Trial
+from app.ports import Trial
 from app.settings import Settings
 from app.wiring.observability import TIMEOUT_S, answers
 from app.wiring.storage import ledger_of
 
 if TYPE_CHECKING:
     from app.wings.events.outbox import Outbox
+
+MOST_EVENTS = 10_000  # That wait for the broker; the oldest are dropped beyond it.
 
 
 def outbox(settings: Settings) -> "Outbox | None":
