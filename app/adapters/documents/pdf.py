@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import pypdfium2
 from pypdfium2 import raw
@@ -51,11 +51,8 @@ class RecognitionError(Exception):
     """A page could not be read; the message says why, in words that follow the number of the page."""
 
 
-class TextRecognition(Protocol):
-    """Reads the words of pages that are pictures."""
-
-    def lines(self, page: pypdfium2.PdfPage) -> list[Line]:
-        """Return the lines on the picture of a page. Raise RecognitionError if it could not be read."""
+TextRecognition = Callable[[pypdfium2.PdfPage], list[Line]]
+"""Returns the lines on the picture of a page. Raises RecognitionError if it could not be read."""
 
 
 class ReadPage(NamedTuple):
@@ -91,7 +88,7 @@ def _read(document: pypdfium2.PdfDocument, number: int, recognition: TextRecogni
         if recognition is None:
             return ReadPage(lines, f"{what}; it may be a scanned image")
         try:
-            found = recognition.lines(page)
+            found = recognition(page)
         except RecognitionError as error:
             return ReadPage(lines, f"{what}; it may be a scanned image, and {error}")
     if _words(found) <= _words(lines):

@@ -42,7 +42,7 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
     if task.get("recognition"):
         with suppress(ConfigurationError):
             recognition = hooks.wing("office.ocr:Tesseract")(**task["recognition"])
-            loaders[".pdf"] = partial(hooks.load("readers", "pdf"), recognition=recognition)
+            loaders[".pdf"] = partial(hooks.load("readers", "pdf"), recognition=recognition.lines)
     try:
         parsed = parse_file(Path(task["path"]), loaders, Chunker(**task["chunker"]))
     except IngestionError as error:

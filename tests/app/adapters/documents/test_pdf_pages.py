@@ -102,9 +102,8 @@ def _picture() -> io.BytesIO:
     return file
 
 
-class Recognition:
-    def lines(self, page: Any) -> list[Line]:
-        return [Line("The berth costs 70 euro a day.", 1, False, 0, 0, 1, 1)]
+def recognized(_page: Any) -> list[Line]:
+    return [Line("The berth costs 70 euro a day.", 1, False, 0, 0, 1, 1)]
 
 
 def test_a_scan_with_a_stamp_is_recognized_and_a_page_of_text_is_not(page, read):
@@ -113,7 +112,7 @@ def test_a_scan_with_a_stamp_is_recognized_and_a_page_of_text_is_not(page, read)
     page.add_page()
     for number in range(40):
         page.text(60, 60 + 14 * number, "These are the words of a page that has enough of them.")
-    source = read(recognition=Recognition())
+    source = read(recognition=recognized)
     assert source.text.startswith("The berth costs 70 euro a day.")
     assert source.warnings == ("page 1 is a picture; its words were recognized and may be wrong",)
     assert read().warnings == ("page 1 is mostly a picture; it may be a scanned image",)
