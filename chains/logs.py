@@ -35,7 +35,18 @@ class _Logger:
     def __getattr__(self, method: str) -> Any:
         if structlog.is_configured():
             return getattr(structlog.get_logger(self._name), method)  # noqa: TID251 - the one place.
-        return getattr(_with_logging(self._name), method)
+        logger = structlog.wrap_logger(
+            logging.getLogger(self._name),
+            wrapper_class=structlog.stdlib.BoundLogger,
+            processors=[
+                structlog.stdlib.filter_by_level,
+                structlog.contextvars.merge_contextvars,
+                structlog.processors.format_exc_info,
+                mask_secrets,
+                _as_line,
+            ],
+        )
+        return getattr(logger, method)
 
 
 def mask_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -53,20 +64,6 @@ def masked(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [masked(inner) for inner in value]
     return value if isinstance(value, int | float | None) else masked(str(value))
-
-
-def _with_logging(name: str) -> Any:
-    return structlog.wrap_logger(
-        logging.getLogger(name),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.format_exc_info,
-            mask_secrets,
-            _as_line,
-        ],
-    )
 
 
 def _as_line(_: Any, __: str, event: MutableMapping[str, Any]) -> str:

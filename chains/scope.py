@@ -199,14 +199,13 @@ class CurrentScope(Runnable[Searching, Redirect | None]):
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         declined = _first_if_all([gate.invoke(input, config) for gate in self.current()])
-        return input.get("scope") if declined is None or self._names_code(input, config) else declined
+        is_held = self.is_held
+        if declined and is_held and any(is_held(code, config) for code in _CODE.findall(question_of(input))):
+            declined = None
+        return declined or input.get("scope")
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         return await run_in_executor(self.executor, copy_context().run, self.invoke, input, config)
-
-    def _names_code(self, state: Searching, config: RunnableConfig | None) -> bool:
-        is_held = self.is_held
-        return is_held is not None and any(is_held(code, config) for code in _CODE.findall(question_of(state)))
 
 
 def _judged(state: Searching) -> list[str]:
