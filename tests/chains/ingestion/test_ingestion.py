@@ -97,25 +97,20 @@ def test_more_chunks_than_a_batch_of_the_indexing_api_are_neither_lost_nor_doubl
     assert shelf.embeddings.embedded > embedded
 
 
-def test_a_dry_run_counts_and_changes_nothing(shelf):
+def test_a_dry_run_counts_and_names_each_file_that_differs_from_the_index_and_changes_nothing(shelf):
     assert counts(shelf.ingest(dry_run=True)) == (3, 0, 0, 0)
     assert shelf.store.count() == shelf.embeddings.embedded == 0
 
     shelf.ingest()
-    (shelf.corpus / "01_regulatory/gst.md").unlink()
-    assert counts(shelf.ingest(dry_run=True)) == (0, 0, 0, 3)
-    assert shelf.store.count() == 3
-
-
-def test_a_report_names_each_file_that_differs_from_the_index(shelf):
-    shelf.ingest()
-    shelf.write("01_regulatory/gst.md", "# GST\n\n## Rate\n\nAnother rate.\n\n## Due\n\nMonthly.\n")
+    shelf.write(GST, "# GST\n\n## Rate\n\nAnother rate.\n\n## Due\n\nMonthly.\n")
     shelf.write("03_reference/new.md", "# New\n\nA word.\n")
-    updated, added = (FileChange("01_regulatory/gst.md", "update"), FileChange("03_reference/new.md", "add"))
-
+    updated, added = (FileChange(GST, "update"), FileChange("03_reference/new.md", "add"))
     assert shelf.ingest(dry_run=True).changes == [updated, added]
-    (shelf.corpus / "01_regulatory/gst.md").unlink()
-    assert shelf.ingest(dry_run=True).changes == [added, FileChange("01_regulatory/gst.md", "remove")]
+
+    (shelf.corpus / GST).unlink()
+    report = shelf.ingest(dry_run=True)
+    assert (counts(report), report.changes) == ((1, 0, 0, 3), [added, FileChange(GST, "remove")])
+    assert shelf.store.count() == 3
 
 
 @pytest.mark.parametrize(
@@ -159,41 +154,23 @@ def test_what_is_no_knowledge_is_skipped_and_said_so(shelf):
     }
 
 
-def test_two_files_with_one_document_id_are_refused_not_mixed(shelf):
+def test_two_files_with_one_document_id_are_refused_not_mixed_but_one_that_cannot_be_read_takes_none(shelf):
     shelf.write("01_regulatory/gst.markdown", "# Other\n\nWords.")
-    [problem] = shelf.ingest().problems
-
-    assert problem == Problem("01_regulatory/gst.md", problem.reason)
-    assert "same document id, '01_regulatory_gst', as '01_regulatory/gst.markdown'" in problem.reason
-
-
-def test_a_file_that_cannot_be_read_takes_no_other_files_document_id(shelf):
     shelf.write("02_carriers/line.docx", "no Word document")
     shelf.write("02_carriers/line.md", "Sails weekly.")
+    problems = {problem.path: problem.reason for problem in shelf.ingest().problems}
 
-    assert [problem.path for problem in shelf.ingest().problems] == ["02_carriers/line.docx"]
-    assert shelf.store.count() == 4
+    assert problems.keys() == {GST, "02_carriers/line.docx"}
+    assert "same document id, '01_regulatory_gst', as '01_regulatory/gst.markdown'" in problems[GST]
+    assert {chunk["doc_id"] for chunk in shelf.metadata()} == {"01_regulatory_gst", "02_carriers_line"}
 
 
-def test_a_path_that_does_not_exist_stops_before_anything_changes(shelf, tmp_path):
+def test_a_path_that_does_not_exist_or_that_no_loader_reads_stops_before_anything_changes(shelf, tmp_path):
     with pytest.raises(IngestionError, match="does not exist"):
         shelf.ingest(shelf.corpus, tmp_path / "nowhere")
-    assert shelf.store.count() == 0
-
-
-def test_a_file_no_loader_reads_is_refused_by_name(shelf):
     with pytest.raises(IngestionError, match=r"'x.png' has no ending that can be read"):
         shelf.ingest(shelf.write("x.png", "words"))
-
-
-def test_a_file_without_front_matter_takes_its_title_from_the_heading_or_the_name(shelf):
-    shelf.write("03_reference/plain.md", "# The Heading\n\nWords.")
-    shelf.write("03_reference/no_heading.md", "Only words.")
-    shelf.ingest()
-
-    titles = {chunk["doc_id"]: chunk["title"] for chunk in shelf.metadata()}
-    assert titles["03_reference_plain"] == "The Heading"
-    assert titles["03_reference_no_heading"] == "No Heading"
+    assert shelf.store.count() == 0
 
 
 @pytest.mark.parametrize("ending", ["md", "txt"])
@@ -207,15 +184,6 @@ def test_a_file_of_headings_only_keeps_what_the_index_holds_of_it(shelf, ending)
     assert shelf.store.count() == 4
 
 
-def test_plain_text_has_no_sections_and_is_called_like_its_file(shelf):
-    path = shelf.write("03_reference/port_notes.txt", "\ufeff# No heading here.\r\nPlain words.\r\n")
-    shelf.ingest()
-
-    [chunk] = [chunk for chunk in shelf.metadata() if chunk["doc_id"] == "03_reference_port_notes"]
-    assert (chunk["title"], chunk["section"], chunk["text"]) == ("Port Notes", "", "# No heading here.\nPlain words.")
-    assert path.read_text(encoding="utf-8")[chunk["start_char"] : chunk["end_char"]] == chunk["text"]
-
-
 def test_a_page_goes_with_its_chunk_and_one_without_text_is_warned_of(shelf):
     path = shelf.write("03_reference/rates.pdf", "")
     path.write_bytes(pdf("First page.", "", "Third page."))
@@ -227,18 +195,35 @@ def test_a_page_goes_with_its_chunk_and_one_without_text_is_warned_of(shelf):
     assert report.problems == []
 
 
-def test_several_links_in_one_line_are_kept_one_by_one_and_what_is_none_is_warned_of(shelf):
-    shelf.write(
-        "01_regulatory/one.md", "---\nsource_urls: https://a.example/x, https://b.example/y\n---\n\n# One\n\nWords."
-    )
-    shelf.write("01_regulatory/two.md", "---\nsource_urls: [N/A, the intranet]\n---\n\n# Two\n\nOther words.")
+def test_titles_links_and_offsets_are_those_of_the_files_and_what_is_no_link_is_warned_of(shelf):
+    files = {
+        "plain.md": "# The Heading\n\nWords.",
+        "no_heading.md": "Only words.",
+        "port_notes.txt": "\ufeff# No heading here.\r\nPlain words.\r\n",
+        "windows.md": "\ufeff---\r\ntitle: W\r\n---\r\n\r\n# W\r\n\r\nSome words.\r\n",
+        "one.md": "---\nsource_urls: https://a.example/x, https://b.example/y\n---\n\n# One\n\nWords.",
+        "two.md": "---\nsource_urls: [N/A, the intranet]\n---\n\n# Two\n\nOther words.",
+    }
+    paths = {
+        f"03_reference_{name.partition('.')[0]}": shelf.write(f"03_reference/{name}", files[name]) for name in files
+    }
     report = shelf.ingest()
 
-    kept = {chunk["doc_id"]: json.loads(chunk["source_urls"]) for chunk in shelf.metadata() if "source_urls" in chunk}
-    assert kept["01_regulatory_one"] == ["https://a.example/x", "https://b.example/y"]
-    assert kept["01_regulatory_two"] == []
+    chunks = {chunk["doc_id"].removeprefix("03_reference_"): chunk for chunk in shelf.metadata()}
+    assert {name: chunk["title"] for name, chunk in chunks.items() if name in {"plain", "no_heading", "windows"}} == {
+        "plain": "The Heading",
+        "no_heading": "No Heading",
+        "windows": "W",
+    }
+    text = chunks["port_notes"]
+    assert (text["title"], text["section"], text["text"]) == ("Port Notes", "", "# No heading here.\nPlain words.")
+    for name in ("port_notes", "windows"):
+        read = paths[f"03_reference_{name}"].read_text(encoding="utf-8")
+        assert read[chunks[name]["start_char"] : chunks[name]["end_char"]] == chunks[name]["text"]
+    assert json.loads(chunks["one"]["source_urls"]) == ["https://a.example/x", "https://b.example/y"]
+    assert json.loads(chunks["two"]["source_urls"]) == []
     reason = "source_urls holds 'the intranet', which is no link and is left out; write https://host/page"
-    assert report.warnings == [Problem("01_regulatory/two.md", reason)]
+    assert report.warnings == [Problem("03_reference/two.md", reason)]
 
 
 def test_a_small_index_is_warned_of_whatever_the_run_itself_did(shelf):
@@ -274,15 +259,6 @@ def test_progress_counts_the_files_that_are_in_the_store(shelf):
     told.clear()
     shelf.ingest(progress=lambda done, total, label: told.append((done, total)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4), (4, 4)]
-
-
-def test_windows_line_ends_and_a_byte_order_mark_keep_the_offsets_true(shelf):
-    path = shelf.write("03_reference/windows.md", "\ufeff---\r\ntitle: W\r\n---\r\n\r\n# W\r\n\r\nSome words.\r\n")
-    shelf.ingest()
-
-    [chunk] = [chunk for chunk in shelf.metadata() if chunk["doc_id"] == "03_reference_windows"]
-    assert path.read_text(encoding="utf-8")[chunk["start_char"] : chunk["end_char"]] == chunk["text"]
-    assert chunk["title"] == "W"
 
 
 def test_a_chunk_that_gives_orders_to_a_language_model_is_marked_and_named(shelf):

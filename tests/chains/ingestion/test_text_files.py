@@ -34,32 +34,24 @@ def test_a_text_in_another_encoding_is_read_and_the_encoding_named(tmp_path, enc
     assert f"read as {encoding}" in warning
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\xff"])
-def test_what_is_no_text_is_refused(tmp_path, content):
-    file = tmp_path / "x.txt"
-    file.write_bytes(content)
-    with pytest.raises(IngestionError, match="not UTF-8 text"):
-        read_any_text(file)
-
-
-def test_a_file_of_settings_is_utf8_or_refused(tmp_path):
+def test_what_is_no_text_is_refused_and_so_are_settings_that_are_not_utf8(tmp_path):
     file = tmp_path / "scope.yaml"
+    for content in (b"\xff\xfe", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\xff"):
+        file.write_bytes(content)
+        with pytest.raises(IngestionError, match="not UTF-8 text"):
+            read_any_text(file)
     file.write_bytes("topics: [Gebühr]".encode("cp1252"))
     with pytest.raises(IngestionError, match=r"not UTF-8 text \(byte 12 "):
         read_text(file)
 
 
-@pytest.mark.parametrize(
-    ("title", "expected"),
-    [
-        *[(title, False) for title in ("untitled", "(anonymous)", "10811.exe", "88300 162..177", "IMG_2031", "")],
-        *[(title, False) for title in ("Untitled Document", "Document1", "PowerPoint Presentation", "Microsoft Word")],
-        *[(title, False) for title in ("index.html", r"C:\tmp\plan", "[Company name]", "New Page 1")],
-        *[(title, True) for title in ("Crane plan", "Document control", "2031 fees", "Presentation of crane 4")],
-    ],
-)
-def test_a_title_that_a_program_wrote_is_none(title, expected):
-    assert own_title(title) == (title if expected else "")
+def test_a_title_that_a_program_wrote_is_none():
+    none = [
+        *("untitled", "(anonymous)", "10811.exe", "88300 162..177", "IMG_2031", "", "Untitled Document", "Document1"),
+        *("PowerPoint Presentation", "Microsoft Word", "index.html", r"C:\tmp\plan", "[Company name]", "New Page 1"),
+    ]
+    titles = ["Crane plan", "Document control", "2031 fees", "Presentation of crane 4"]
+    assert [title for title in none + titles if own_title(title)] == [own_title(title) for title in titles] == titles
 
 
 @pytest.fixture
@@ -67,32 +59,26 @@ def shelf(tmp_path) -> Shelf:
     return Shelf(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("2024-02-30", "2024-02-30"),
-        ("2026-01-31", "2026-01-31"),
-        ("25:00:00", "25:00:00"),
-        ("0x_", "0x_"),
-        ("!!int x", "x"),
-        ("!!python/object/apply:os.system [id]", "id"),
-        ("9" * 5000, "9" * 5000),
-        ('"a\\0\\eb"', "ab"),
-        ("1.10", "1.10"),
-        ("~", None),
-        ("null", None),
-        ("'null'", "null"),
-        ("", None),
-        ("[a, [b, ~], c]", "a, b, c"),
-    ],
-)
-def test_any_value_of_a_front_matter_is_text_and_none_ends_the_run(shelf, value, expected):
-    shelf.write("02_carriers/line.md", f"---\nlast_updated: {value}\n---\n\nSails weekly.")
-    report = shelf.ingest()
+VALUES = {
+    **{value: value for value in ("2024-02-30", "2026-01-31", "25:00:00", "0x_", "9" * 5000, "1.10")},
+    "!!int x": "x",
+    "!!python/object/apply:os.system [id]": "id",
+    '"a\\0\\eb"': "ab",
+    "~": None,
+    "null": None,
+    "'null'": "null",
+    "": None,
+    "[a, [b, ~], c]": "a, b, c",
+}
 
-    assert (report.problems, report.files) == ([], 2)
-    [chunk] = [chunk for chunk in shelf.metadata() if chunk["doc_id"] == "02_carriers_line"]
-    assert chunk.get("last_updated") == expected
+
+def test_any_value_of_a_front_matter_is_text_and_none_ends_the_run(shelf):
+    for number, value in enumerate(VALUES):
+        shelf.write(f"line{number}.md", f"---\nlast_updated: {value}\n---\n\nSails weekly.")
+    report = shelf.ingest()
+    assert (report.problems, report.files) == ([], len(VALUES) + 1)
+    read = {chunk["doc_id"]: chunk.get("last_updated") for chunk in shelf.metadata()}
+    assert [read[f"line{number}"] for number in range(len(VALUES))] == list(VALUES.values())
 
 
 @pytest.mark.parametrize(
@@ -143,26 +129,37 @@ def test_a_heading_of_a_megabyte_is_no_name_that_every_chunk_carries(shelf):
     assert max(len(chunk["section_path"]) for chunk in shelf.metadata()) < 1000
 
 
-@pytest.mark.parametrize(
-    ("front_matter", "title", "warning"),
-    [
-        (
-            "---\ntitle: Ferry: the rules\nauthor: @ann\n---\n",
-            "Ferry: the rules",
-            ") at line 2; its lines are read one by one",
-        ),
-        ("---\ntitle: Ferries\ntags:\n\t- sea\n---\n", "Ferries", "not valid YAML"),
-        ("---\ntitle: [x\n---\n", "[x", "not valid YAML"),
-        ("---\ntitle: *nowhere\n---\n", "*nowhere", "undefined alias"),
-        ("---\ntitle: Ferries\n\n", "Line", "is never closed and is read as text"),
-    ],
+UNREADABLE = {
+    "---\ntitle: Ferry: the rules\nauthor: @ann\n---\n": (
+        "Ferry: the rules",
+        ") at line 2; its lines are read one by one",
+    ),
+    "---\ntitle: Ferries\ntags:\n\t- sea\n---\n": ("Ferries", "not valid YAML"),
+    "---\ntitle: [x\n---\n": ("[x", "not valid YAML"),
+    "---\ntitle: *nowhere\n---\n": ("*nowhere", "undefined alias"),
+    "---\ntitle: Ferries\n\n": ("Line", "is never closed and is read as text"),
+}
+UNREADABLE_INTERNAL = (
+    "---\ntitle: Line: rates\naudience: internal\n---\n",
+    "---\ntitle: Line: rates\naudience:\n  - internal\n---\n",
+    "---\ntitle: Line: rates\nmeta:\n  audience: staff\n---\n",
+    '---\ntitle: Line: rates\n"audience": directors\n---\n',
+    "---\ntitle: x\naudience:\n - internal\n\n",
+    "---\ntitle: x\nAudience: staff\n\n",
 )
-def test_a_front_matter_that_does_not_parse_leaves_the_text_and_warns(shelf, front_matter, title, warning):
-    shelf.write("02_carriers/line.md", f"{front_matter}# Line\n\nSails weekly.")
+
+
+def test_a_front_matter_that_does_not_parse_leaves_the_text_warns_and_still_decides_who_sees_it(shelf):
+    for number, front_matter in enumerate([*UNREADABLE, *UNREADABLE_INTERNAL]):
+        shelf.write(f"{number}.md", f"{front_matter}# Line\n\nSails weekly.")
     report = shelf.ingest()
 
-    assert {chunk["title"] for chunk in shelf.metadata() if chunk["doc_id"] == "02_carriers_line"} == {title}
-    assert any(warning in one.reason for one in report.warnings)
+    chunks = {chunk["doc_id"]: chunk for chunk in shelf.metadata()}
+    for number, (title, warning) in enumerate(UNREADABLE.values()):
+        assert (chunks[str(number)]["title"], chunks[str(number)]["audience"]) == (title, "public")
+        assert any(warning in one.reason for one in report.warnings if one.path == f"{number}.md")
+    internal = {name for name, chunk in chunks.items() if chunk["audience"] == "internal"}
+    assert internal == {str(len(UNREADABLE) + number) for number in range(len(UNREADABLE_INTERNAL))}
 
 
 @pytest.mark.parametrize("text", ["\n# Line\n\nSails weekly.\n\n", "- a\n- b\n"])
@@ -171,22 +168,6 @@ def test_a_text_between_two_rules_is_no_front_matter(tmp_path, text):
     file.write_text(f"---\n{text}---\n\nAt noon.")
     source = load_markdown(file)
     assert (source.body_start, source.warnings) == (0, ())
-
-
-@pytest.mark.parametrize(
-    "front_matter",
-    [
-        "---\ntitle: Line: rates\naudience: internal\n---\n",
-        "---\ntitle: Line: rates\naudience:\n  - internal\n---\n",
-        "---\ntitle: Line: rates\nmeta:\n  audience: staff\n---\n",
-        '---\ntitle: Line: rates\n"audience": directors\n---\n',
-        "---\ntitle: x\naudience:\n - internal\n\n",
-        "---\ntitle: x\nAudience: staff\n\n",
-    ],
-)
-def test_a_front_matter_that_does_not_parse_still_decides_who_sees_the_text(shelf, front_matter):
-    shelf.write("02_carriers/line.md", f"{front_matter}# Line\n\nSails weekly.")
-    assert shelf.ingest().internal == 1
 
 
 @pytest.mark.parametrize(
@@ -212,15 +193,10 @@ def test_every_line_begins_where_it_began():
     assert "\nnew" in shown
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["`~~a~~`", "```\n<!-- a -->\n~~b~~\n```\n", "~~~\n<table></table>\n~~~\n", "a ~~ b ~~ c", "\\~~a~~", "5%% of 6%%"],
-)
-def test_code_and_single_marks_stay(text):
-    assert shown_markdown(text) == (text, ())
-
-
-def test_a_comment_that_says_who_may_read_the_text_stays():
+def test_code_single_marks_and_a_comment_that_says_who_may_read_the_text_stay():
+    code = ("```\n<!-- a -->\n~~b~~\n```\n", "~~~\n<table></table>\n~~~\n")
+    for text in (*code, "`~~a~~`", "a ~~ b ~~ c", "\\~~a~~", "5%% of 6%%"):
+        assert shown_markdown(text) == (text, ())
     assert "audience: staff" in shown_markdown("<!-- audience: staff -->\n\nText.")[0]
 
 
