@@ -13,7 +13,6 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from app.cli.ask import Conversation, prompt_session, talk, typed
-from app.wiring import Service
 from tests.chains.gst import ANSWER, gst_chain
 from tests.chains.reformulation.test_reformulate import Listening
 from tests.served import small_services
@@ -57,13 +56,6 @@ def test_new_forgets_what_was_said_and_quit_ends_before_the_next_line(conversati
     assert shelf.asked[-1] == asked
 
 
-@pytest.mark.parametrize("command", ["/sources", "/sources 1", "/sources [1]"])
-def test_sources_shows_the_words_that_are_cited(conversation, capsys, command):
-    talk(conversation, ["What is the GST rate?", command])
-
-    assert capsys.readouterr().out.endswith("[1] GST Guide > Rate\n  The rate of GST is 9%.\n")
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -83,25 +75,25 @@ def test_what_cannot_be_done_is_said_and_the_conversation_goes_on(conversation, 
     assert all(command in out for command in COMMANDS)
 
 
-def test_save_writes_questions_answers_and_cited_words(conversation, tmp_path):
-    talk(conversation, ["What is the GST rate?", f"/save '{tmp_path / 'my answers.md'}'"])
+def test_an_answer_ends_with_one_line_why_and_sources_tell_the_rest_and_save_writes_it(conversation, capsys, tmp_path):
+    def said(*lines: str) -> str:
+        talk(conversation, list(lines))
+        return capsys.readouterr().out
 
-    assert (tmp_path / "my answers.md").read_text() == (
-        f"## What is the GST rate?\n\n{ANSWER}\n\n> GST Guide > Rate: The rate of GST is 9%.\n"
-    )
-
-
-def test_an_answer_ends_with_one_line_and_why_tells_the_rest(conversation, capsys):
-    talk(conversation, ["What is the GST rate?"])
-    brief = capsys.readouterr().out
-    talk(conversation, ["/why"])
-    told = capsys.readouterr().out
-
+    brief = said("What is the GST rate?")
     assert brief.splitlines()[-2].startswith("Confidence: ")
     assert brief.splitlines()[-2].endswith(" ms · /why for more")
     assert "Citations:" not in brief
+    told = said("/why")
     assert told.startswith("Citations:\n  [1] GST Guide > Rate")
     assert "\nModel: " in told
+    assert {said(command) for command in ("/sources", "/sources 1", "/sources [1]")} == {
+        "[1] GST Guide > Rate\n  The rate of GST is 9%.\n"
+    }
+    said(f"/save '{tmp_path / 'my answers.md'}'")
+    assert (tmp_path / "my answers.md").read_text() == (
+        f"## What is the GST rate?\n\n{ANSWER}\n\n> GST Guide > Rate: The rate of GST is 9%.\n"
+    )
 
 
 class Interrupted:
@@ -132,37 +124,20 @@ def test_ctrl_c_ends_an_answer_and_not_the_program(capsys):
     assert "It \n(stopped)\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("keys", "lines"),
-    [("Rate?\r\x04", ["Rate?"]), ("one\x1b\rtwo\r\x04", ["one\ntwo"]), ("dropped\x03kept\r\x04", ["kept"])],
-    ids=["line", "two lines", "ctrl-c"],
-)
-def test_keys_at_the_prompt(keys, lines):
+def test_keys_at_the_prompt_make_lines_that_are_remembered_and_commands_are_completed():
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        keyboard.send_text(keys)
+        keyboard.send_text("Rate?\rone\x1b\rtwo\rdropped\x03kept\r\x04")
         session = prompt_session(COMMANDS)
+        assert list(typed(lambda: session.prompt("> "))) == ["Rate?", "one\ntwo", "kept"]
 
-        assert list(typed(lambda: session.prompt("> "))) == lines
-
-
-def test_the_prompt_remembers_lines_and_completes_commands():
-    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        keyboard.send_text("first\r\x04")
-        session = prompt_session(COMMANDS)
-        list(typed(lambda: session.prompt("> ")))
-
-    assert session.history.get_strings() == ["first"]
+    assert session.history.get_strings() == ["Rate?", "one\ntwo", "kept"]
     assert session.completer is not None
     found = session.completer.get_completions(Document("/s"), CompleteEvent())
     assert [one.text for one in found] == ["/sources", "/save"]
 
 
-@pytest.fixture
-def services(tmp_path, groq) -> Service:
-    return small_services(tmp_path, groq, llm_provider="offline")
-
-
-def test_lines_of_a_pipe_are_answered_in_turn(services, waypoint, monkeypatch):
+def test_lines_of_a_pipe_are_answered_in_turn(tmp_path, groq, waypoint, monkeypatch):
+    services = small_services(tmp_path, groq, llm_provider="offline")
     monkeypatch.setenv("CHROMA_PATH", str(services.settings.chroma.path))
     monkeypatch.setattr(sys, "stdin", StringIO("What is the GST rate on imports into Singapore?\n/sources 1\n"))
     code, out, _ = waypoint("chat")

@@ -10,24 +10,34 @@ from tests.rabbit import skip_without_broker, url
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 
 
-@pytest.fixture
-def index(waypoint, tmp_path):
-    (tmp_path / "gst.md").write_text(DOCUMENT)
-    assert waypoint("ingest", str(tmp_path / "gst.md"))[0] == 0
-
-
 def findings(out: str) -> dict[str, str]:
     return {finding["part"]: finding["state"] for finding in json.loads(out)["findings"]}
 
 
-@pytest.mark.usefixtures("index")
-def test_a_working_desk_is_all_ok_and_says_what_is_off(waypoint, groq):
+def test_a_working_desk_is_all_ok_says_what_is_off_and_tries_moderation_and_a_server_of_ones_own(
+    waypoint, groq, tmp_path
+):
+    (tmp_path / "gst.md").write_text(DOCUMENT)
+    waypoint("ingest", str(tmp_path / "gst.md"))
     code, out, err = waypoint("doctor", GROQ_API_KEY="gsk_test", LLM_BASE_URL=groq.url)
 
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()] == [*["ok"] * 6, *["off"] * 5]
     assert "1 chunks, a search by exact search found 1" in out
     assert len(groq.requests) == 1
+
+    groq.replies = [Reply("yes"), Reply("safe"), Reply("yes"), Reply("perhaps")]
+    (first, works, _), (second, fails, _) = (waypoint("doctor", MODERATION_PROVIDER="groq") for _ in range(2))
+    assert (first, second) == (0, 0)
+    assert "groq allows 'Which documents are needed?'" in works
+    assert "failed moderation" in fails
+    assert "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions are answered" in fails
+
+    groq.models = ["qwen2.5:7b", "llama3.2:3b"]
+    settings = {"LLM_PROVIDER": "ollama", "LLM_BASE_URL": f"{groq.url}/openai/v1", "MODERATION_PROVIDER": "off"}
+    code, out, _ = waypoint("doctor", **settings)
+    assert code == 0
+    assert "qwen2.5:7b answered; the server lists qwen2.5:7b, llama3.2:3b" in out
 
 
 def test_a_wing_that_was_left_out_is_named_and_the_others_are_tried(waypoint, monkeypatch):
@@ -41,18 +51,13 @@ def test_a_wing_that_was_left_out_is_named_and_the_others_are_tried(waypoint, mo
     assert "the folder of `events` was left out of it" in events["detail"]
 
 
-def test_variables_that_are_not_read_are_named_in_one_line_with_the_right_name(waypoint):
-    _, _, err = waypoint("doctor", TOP_K="5", CHROMA_COLLECTION_NAME="mine")
-
+def test_an_empty_index_works_and_variables_that_are_not_read_are_named_with_the_right_name(waypoint):
+    code, out, err = waypoint("doctor", TOP_K="5", CHROMA_COLLECTION_NAME="mine")
+    assert code == 0
+    assert "0 chunks, a search by exact search found 0; fill it with `waypoint ingest PATH`" in out
     [line] = err.splitlines()
     assert "unknown_settings" in line
     assert "CHROMA_COLLECTION_NAME (use COLLECTION_NAME), TOP_K (use RETRIEVAL_TOP_K)" in line
-
-
-def test_an_empty_index_works_and_says_how_to_fill_it(waypoint):
-    code, out, _ = waypoint("doctor")
-    assert code == 0
-    assert "0 chunks, a search by exact search found 0; fill it with `waypoint ingest PATH`" in out
 
 
 @pytest.mark.parametrize(
@@ -71,32 +76,14 @@ def test_a_model_that_does_not_answer_fails_with_what_to_do_and_exit_code_1(wayp
     assert "secret" not in out
 
 
-@pytest.mark.usefixtures("index")
-def test_moderation_is_tried_and_may_fail(waypoint, groq):
-    groq.replies = [Reply("yes"), Reply("safe"), Reply("yes"), Reply("perhaps")]
-    settings = {"GROQ_API_KEY": "gsk_test", "LLM_BASE_URL": groq.url, "MODERATION_PROVIDER": "groq"}
-    (first, works, _), (second, fails, _) = (waypoint("doctor", **settings) for _ in range(2))
-
-    assert (first, second) == (0, 0)
-    assert "groq allows 'Which documents are needed?'" in works
-    assert "failed moderation" in fails
-    assert "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions are answered" in fails
-
-
-def test_settings_that_do_not_fit_are_a_finding(waypoint):
-    code, out, _ = waypoint("doctor", "--json", PORT="x")
-
-    assert code == 1
-    assert (json.loads(out)["ok"], findings(out)) == (False, {"settings": "failed"})
-
-
-def test_a_store_that_cannot_be_opened_fails(waypoint, tmp_path):
+def test_settings_that_do_not_fit_or_a_store_that_cannot_be_opened_are_a_finding(waypoint, tmp_path):
     (tmp_path / "file").write_text("in the way")
     code, out, _ = waypoint("doctor", "--json", CHROMA_PATH=str(tmp_path / "file" / "store"))
-
-    assert code == 1
     states = findings(out)
-    assert (states["embedding model"], states["vector store"]) == ("ok", "failed")
+    assert (code, states["embedding model"], states["vector store"]) == (1, "ok", "failed")
+
+    code, out, _ = waypoint("doctor", "--json", PORT="x")
+    assert (code, json.loads(out)["ok"], findings(out)) == (1, False, {"settings": "failed"})
 
 
 @pytest.mark.parametrize(("auth_url", "exit_code"), [("http://127.0.0.1:9", 0), ("", 1)])
@@ -135,12 +122,3 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint):
     ok = ["settings", "embedding model", "vector store", "office files", "events", "rabbitmq"]
     ok += ["opentelemetry", "side steps"]
     assert findings(out) == dict.fromkeys(off, "off") | dict.fromkeys(failed, "failed") | dict.fromkeys(ok, "ok")
-
-
-@pytest.mark.usefixtures("index")
-def test_the_models_of_a_server_of_ones_own_are_listed(waypoint, groq):
-    groq.models = ["qwen2.5:7b", "llama3.2:3b"]
-    code, out, _ = waypoint("doctor", LLM_PROVIDER="ollama", LLM_BASE_URL=f"{groq.url}/openai/v1")
-
-    assert code == 0
-    assert "qwen2.5:7b answered; the server lists qwen2.5:7b, llama3.2:3b" in out

@@ -42,20 +42,6 @@ def desk(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def served(desk) -> Path:
-    """The same folder, after a question to `waypoint ask` and one to `waypoint serve`, both logged in full."""
-    with fake_groq() as groq:
-        variables = {"GROQ_API_KEY": "gsk_test", "LLM_BASE_URL": groq.url.replace("127.0.0.1", "localhost")}
-        assert waypoint(desk, "ask", QUESTION, **variables).returncode == 0
-        settings = spied_on(desk, LOG_LEVEL="debug", CACHE_ENABLED="true", **variables)
-        with service(desk, **settings) as running:
-            assert httpx.post(f"{running.url}/api/query", json={"query": QUESTION}).is_success
-            running.send(signal.SIGTERM)
-            assert running.exit_code() == 0
-    return desk
-
-
 def spied_on(folder: Path, **variables: str) -> dict[str, str]:
     """Return the settings of a process whose look-ups of names are written down."""
     watching = {"LD_PRELOAD": str(folder / "lookups.so"), "LOOKUPS": str(folder / "lookups")}
@@ -66,34 +52,33 @@ def waypoint(folder: Path, *words: str, stdout: Any = subprocess.PIPE, **variabl
     return run_waypoint(folder, *words, stdout=stdout, **spied_on(folder, **variables))
 
 
-def test_no_name_is_looked_up_but_the_configured_ones(served):
-    if not (served / "lookups.so").exists():
-        pytest.skip("there is no C compiler to build what watches the resolver")
-    assert set((served / "lookups").read_text().split()) == {"localhost", "127.0.0.1"}
+def test_a_question_and_a_service_look_up_the_configured_names_only_and_log_no_word_of_a_user(desk):
+    with fake_groq() as groq:
+        variables = {"GROQ_API_KEY": "gsk_test", "LLM_BASE_URL": groq.url.replace("127.0.0.1", "localhost")}
+        assert waypoint(desk, "ask", QUESTION, **variables).returncode == 0
+        settings = spied_on(desk, LOG_LEVEL="debug", CACHE_ENABLED="true", **variables)
+        with service(desk, **settings) as running:
+            assert httpx.post(f"{running.url}/api/query", json={"query": QUESTION}).is_success
+            running.send(signal.SIGTERM)
+            assert running.exit_code() == 0
 
-
-def test_nothing_is_kept_in_the_users_folder_but_our_own_cache(served):
-    assert {path.name for path in (served / ".cache").glob("*")} <= {"waypoint-copilot"}
-
-
-def test_debug_logs_hold_no_word_of_questions_documents_or_answers(served):
-    log = (served / "messages.txt").read_text()
+    if (desk / "lookups.so").exists():  # There is a C compiler to build what watches the resolver.
+        assert set((desk / "lookups").read_text().split()) == {"localhost", "127.0.0.1"}
+    assert {path.name for path in (desk / ".cache").glob("*")} <= {"waypoint-copilot"}
+    log = (desk / "messages.txt").read_text()
     assert '"event": "answer"' in log
     assert [word for word in ("Singapore", "rate of GST", "Nine percent") if word in log] == []
 
-
-def test_the_service_says_at_start_what_it_works_with(served):
-    lines = [json.loads(line) for line in (served / "messages.txt").read_text().splitlines() if line[0] == "{"]
+    lines = [json.loads(line) for line in log.splitlines() if line[0] == "{"]
     [start] = [line for line in lines if line["event"] == "starting"]
-
-    told = {name: start[name] for name in ("provider", "model", "store", "chunks", "without_token")}
-    assert told == {
+    told = {
         "provider": "groq",
         "model": "llama-3.1-8b-instant",
-        "store": f"the ledger {served / 'storage' / 'chroma' / 'waypoint_kb.ledger.sqlite3'}",
+        "store": f"the ledger {desk / 'storage' / 'chroma' / 'waypoint_kb.ledger.sqlite3'}",
         "chunks": 1,
         "without_token": "internal documents",
     }
+    assert start.items() >= told.items()
     assert start["base_url"].startswith("http://localhost:")
 
 
@@ -106,9 +91,7 @@ def test_a_user_whom_the_system_does_not_know_can_open_an_index(tmp_path):
     assert (done.returncode, done.stdout) == (0, "/dev/null\n"), done.stderr
 
 
-@pytest.fixture(scope="module")
-def asked(desk) -> subprocess.CompletedProcess:
-    """One question in a process that writes ASCII, and says last what it imported of what it does not need."""
+def test_one_question_imports_only_what_it_needs_and_escapes_what_ascii_cannot_show(desk):
     program = (
         "import sys\n"
         f"NEEDLESS = set({NEEDLESS!r})\n"
@@ -117,14 +100,8 @@ def asked(desk) -> subprocess.CompletedProcess:
         "finally:\n    print(sorted(set(sys.modules) & NEEDLESS), file=sys.stderr)"
     )
     settings = spied_on(desk, RABBITMQ_URL="amqp://127.0.0.1:9/", PYTHONIOENCODING="ascii")
-    return run_waypoint(desk, "ask", QUESTION, "--top-k", "3", program=["-c", program], **settings)
-
-
-def test_one_question_imports_only_what_it_needs(asked):
+    asked = run_waypoint(desk, "ask", QUESTION, "--top-k", "3", program=["-c", program], **settings)
     assert (asked.returncode, asked.stderr) == (0, "[]\n")
-
-
-def test_output_that_is_not_utf8_shows_escapes_in_place_of_what_it_cannot_show(asked):
     assert "Model: offline-extractive \\xb7 outcome: answered" in asked.stdout
 
 
@@ -167,15 +144,10 @@ main()
 """
 
 
-@pytest.fixture
-def watched(tmp_path):
-    """Run `watch_folders` in a thread; yields the folder, what was ingested, and what was complained of."""
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    calls: list[object] = []
+def test_changes_are_taken_up_and_tried_again_and_those_of_the_rules_mean_all_files(tmp_path):
+    calls: list[Any] = []
     complaints: list[str] = []
-    busy = threading.Event()
-    stop = threading.Event()
+    busy, stop = threading.Event(), threading.Event()
 
     def ingest(changed):
         if busy.is_set():
@@ -184,34 +156,24 @@ def watched(tmp_path):
             raise IndexBusyError(msg)
         calls.append(changed)
 
-    thread = threading.Thread(
-        target=watch_folders, args=([folder], ingest), kwargs={"complain": complaints.append, "stop": stop}
-    )
+    def changed(name: str) -> None:
+        (tmp_path / name).write_text("# A")
+        wait_until(lambda: any(tmp_path / name in (call or ()) for call in calls))
+
+    told: Any = {"complain": complaints.append, "stop": stop}
+    thread = threading.Thread(target=watch_folders, args=([tmp_path], ingest), kwargs=told)
     thread.start()
-    wait_until(lambda: calls == [None])
-    yield folder, calls, complaints, busy
-    stop.set()
-    thread.join()
-
-
-def taken(calls, path: Path) -> bool:
-    return any(changed is not None and path in changed for changed in calls)
-
-
-def test_changes_are_taken_up_and_those_of_the_rules_mean_all_files(watched):
-    folder, calls, _, _ = watched
-    (folder / "a.md").write_text("# A")
-    wait_until(lambda: taken(calls, folder / "a.md"))
-    (folder / ".waypointignore").write_text("x")
-    wait_until(lambda: calls[-1] is None)
-
-
-def test_what_cannot_be_taken_up_now_is_tried_again(watched):
-    folder, calls, complaints, busy = watched
-    busy.set()
-    (folder / "b.md").write_text("# B")
-    wait_until(lambda: taken(calls, folder / "b.md"))
-    assert complaints == ["Another ingestion is at work. The changes are tried again."]
+    try:
+        wait_until(lambda: calls == [None])
+        changed("a.md")
+        busy.set()
+        changed("b.md")
+        assert complaints == ["Another ingestion is at work. The changes are tried again."]
+        (tmp_path / ".waypointignore").write_text("x")
+        wait_until(lambda: calls[-1] is None)
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_ctrl_c_ends_the_command_cleanly_and_what_changed_is_in_the_index(tmp_path):

@@ -42,6 +42,10 @@ def parts(**values: Any) -> list[dict[str, Any]]:
     return [{name: value} for name, value in (answer | values).items()]
 
 
+def shown(**values: Any) -> str:
+    return "".join(answer_text(parts(**values)))
+
+
 def test_what_is_marked_comes_first_and_what_is_attributed_only_where_it_leads_elsewhere():
     cited = [
         citation("Rate", attributed=True),
@@ -49,8 +53,7 @@ def test_what_is_marked_comes_first_and_what_is_attributed_only_where_it_leads_e
         citation("Relief", attributed=True),
         citation("Invented", matched=False),
     ]
-    text = "".join(answer_text(parts(citations=cited)))
-
+    text = shown(citations=cited)
     assert (
         "Citations:\n  [1] Guide > Rate (support 1.00)\n  Guide > Relief (no marker in the text, support 1.00)" in text
     )
@@ -81,26 +84,19 @@ TOLD = {
 
 @pytest.mark.parametrize(("changes", "told"), TOLD.values(), ids=TOLD)
 def test_what_is_not_as_usual_is_said_in_words(changes, told):
-    assert told in "".join(answer_text(parts(**changes)))
+    assert told in shown(**changes)
+    assert told not in shown(metadata=METADATA | {"search_query": "And VAT?"})
 
 
-def test_a_search_for_the_users_own_words_is_not_told():
-    assert "Searched for" not in "".join(answer_text(parts(metadata=METADATA | {"search_query": "And VAT?"})))
-
-
-def test_a_source_is_named_once_with_the_quotes_that_the_answer_does_not_say():
+def test_a_place_is_named_once_with_its_numbers_and_the_quotes_that_the_answer_does_not_say():
     quotes = ["Nine percent.", "| Import | 9 % |", "| Import | 9 % |"]
     cited = [citation("Rate", number=1, quote=quote, source_urls=["https://example.org/g"]) for quote in quotes]
-    text = "".join(answer_text(parts(citations=cited)))
+    said = "Citations:\n  [1] Guide > Rate (support 1.00)\n      https://example.org/g\n      “Import: 9 %”\n\n"
+    assert said in shown(citations=cited)
 
-    assert "Citations:\n  [1] Guide > Rate (support 1.00)\n      https://example.org/g\n      “Import: 9 %”\n\n" in text
-
-
-def test_two_numbers_of_one_place_stand_before_its_name_and_another_page_is_another_place():
     cited = [citation("Rate", number=number, page=page) for number, page in ((1, 3), (2, 3), (3, 4))]
-    text = "".join(answer_text(parts(citations=cited)))
-
-    assert "[1] [2] Guide > Rate, page 3 (support 1.00)\n  [3] Guide > Rate, page 4 (support 1.00)\n" in text
+    said = "[1] [2] Guide > Rate, page 3 (support 1.00)\n  [3] Guide > Rate, page 4 (support 1.00)\n"
+    assert said in shown(citations=cited)
 
 
 def test_the_closest_passages_of_a_section_stand_below_its_name_with_the_best_statement_marked():
@@ -109,8 +105,7 @@ def test_the_closest_passages_of_a_section_stand_below_its_name_with_the_best_st
         passage("Prices are\n per visit.\n\n- **Cash** only.", marked="Prices are\n per visit."),
         passage(f"{row}\n| Cat | £53 |", table_head="| Animal | Price |\n|---|---|", marked=row),
     ]
-    text = "".join(answer_text(parts(outcome="declined", closest=closest)))
-
+    text = shown(outcome="declined", closest=closest)
     assert text.partition("Closest passages:\n")[2].startswith(
         "  Guide > Rate, page 3, https://example.org/g\n"
         "    > Prices are per visit.\n"
@@ -121,17 +116,10 @@ def test_the_closest_passages_of_a_section_stand_below_its_name_with_the_best_st
     )
 
 
-def test_an_unsure_answer_is_not_withdrawn_where_its_first_line_is_translated():
-    text = "".join(answer_text(parts(outcome="unsure", replacement="Am nächsten kommt:\n\nNine percent.")))
-
-    assert text.startswith("Nine percent.\n\n")
-    assert "withdrawn" not in text
-
-
-def test_what_is_no_answer_to_rate_shows_no_confidence():
-    text = "".join(answer_text(parts(outcome="small_talk", confidence=None)))
-
-    assert "Confidence" not in text
+def test_an_unsure_answer_is_not_withdrawn_and_what_is_no_answer_to_rate_shows_no_confidence():
+    text = shown(outcome="unsure", replacement="Am nächsten kommt:\n\nNine percent.")
+    assert (text.startswith("Nine percent.\n\n"), "withdrawn" in text) == (True, False)
+    assert "Confidence" not in shown(outcome="small_talk", confidence=None)
 
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\x7f\r\u202e\ud800"
@@ -183,17 +171,12 @@ def test_words_are_shown_before_the_stream_ends():
     assert next(lines) + next(lines) + next(lines) == "The rate is"
 
 
-def test_a_dry_run_names_the_files_and_says_would():
-    report = Report(
-        files=2, chunks=5, added=3, deleted=1, changes=[FileChange("a.md", "add"), FileChange("b", "remove")]
-    )
+def test_a_dry_run_names_the_files_and_says_would_and_how_many_files_are_internal_is_said():
+    changes = [FileChange("a.md", "add"), FileChange("b", "remove")]
+    report = Report(files=2, chunks=5, added=3, deleted=1, changes=changes)
     first, second, last = report_text(report, dry_run=True).splitlines()
-
     assert (first, second) == ("would add a.md", "would remove b")
     assert last.startswith("2 files, 5 chunks: would add 3 chunks, update 0, keep 0, delete 1; nothing was changed.")
-
-
-def test_a_report_says_how_many_files_are_internal():
     assert report_text(Report(files=3, internal=2, chunks=5)).endswith("; 2 of the files are internal")
 
 
@@ -201,5 +184,5 @@ def test_a_file_name_or_a_title_with_a_line_end_forges_no_line():
     report: Any = SimpleNamespace(skipped=[], warnings=[], problems=[Problem("a\nskipped b.md", "no text")])
     assert problem_lines(report) == ["cannot use a\\u000askipped b.md: no text"]
 
-    text = "".join(answer_text(parts(citations=[citation("Rate\nConfidence: High", number=1)])))
+    text = shown(citations=[citation("Rate\nConfidence: High", number=1)])
     assert text.count("\nConfidence: High") == 1

@@ -14,7 +14,6 @@ if sys.platform == "win32":
 
 import pty
 
-from app.wiring import Service
 from tests.served import small_services
 
 ROOT = Path(__file__).parents[3]
@@ -68,12 +67,8 @@ class Terminal:
 
 
 @pytest.fixture
-def services(tmp_path, groq) -> Service:
-    return small_services(tmp_path, groq, llm_provider="offline")
-
-
-@pytest.fixture
-def terminal(services, tmp_path) -> Iterator[Terminal]:
+def terminal(tmp_path, groq) -> Iterator[Terminal]:
+    services = small_services(tmp_path, groq, llm_provider="offline")
     variables = {"CHROMA_PATH": str(services.settings.chroma.path), "SCOPE_FILE": "off", "LLM_PROVIDER": "offline"}
     terminal = Terminal(tmp_path, "chat", **variables)
     yield terminal
