@@ -37,8 +37,21 @@ def test_the_empty_page_fits_and_axe_finds_nothing(open_page, width, scheme):
     assert violations(page) == []
 
 
-def test_the_box_has_the_focus(page):
+def test_the_box_has_the_focus_and_the_keyboard_reaches_everything_and_sees_where_it_is(page):
     expect(page.get_by_role("textbox", name="Your question")).to_be_focused()
+    seen = set()
+    page.get_by_role("textbox", name="Your question").focus()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        outlined = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        seen.add(page.evaluate("document.activeElement.id || document.activeElement.innerText"))
+        if page.evaluate("document.activeElement !== document.body"):
+            assert outlined != "none"
+    controls = """[...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex='0']")]
+        .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled)
+        .map((one) => one.id || one.innerText)"""
+
+    assert set(page.evaluate(controls)) <= seen
 
 
 def test_the_switch_of_colours_wins_over_the_system_and_is_kept(open_page):
@@ -126,22 +139,6 @@ def test_nothing_moves_for_whom_motion_is_too_much(open_page):
     }).length"""
 
     assert page.evaluate(moving) == 0
-
-
-def test_the_keyboard_reaches_everything_and_sees_where_it_is(page):
-    seen = set()
-    page.get_by_role("textbox", name="Your question").focus()
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        outlined = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-        seen.add(page.evaluate("document.activeElement.id || document.activeElement.innerText"))
-        if page.evaluate("document.activeElement !== document.body"):
-            assert outlined != "none"
-    controls = """[...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex='0']")]
-        .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled)
-        .map((one) => one.id || one.innerText)"""
-
-    assert set(page.evaluate(controls)) <= seen
 
 
 def test_on_a_phone_the_header_takes_two_rows_and_an_answer_begins_at_the_top(open_page, model):

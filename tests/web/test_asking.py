@@ -36,18 +36,7 @@ def test_an_example_is_asked_by_one_click(page):
     expect(page.locator("#welcome")).to_be_hidden()
 
 
-def test_slash_comes_back_to_the_box_and_up_recalls(page):
-    ask_and_wait(page, GST)
-    page.locator(".confidence .badge").click()
-    page.keyboard.press("/")
-    expect(box(page)).to_be_focused()
-    expect(box(page)).to_have_value("")
-    page.keyboard.press("ArrowUp")
-
-    expect(box(page)).to_have_value(GST)
-
-
-def test_characters_are_counted_and_too_many_are_not_sent(page, model):
+def test_what_is_typed_is_counted_not_sent_when_too_long_and_outlives_a_reload(page, model):
     box(page).fill("x" * 4001)
 
     expect(page.locator("#counter")).to_contain_text("shorten it by 1")
@@ -55,9 +44,6 @@ def test_characters_are_counted_and_too_many_are_not_sent(page, model):
     box(page).press("Enter")
     assert page.locator("article.exchange").count() == 0
     assert violations(page) == []
-
-
-def test_what_is_typed_outlives_a_reload(page):
     box(page).fill("A long question that nobody wants to type again")
     page.reload()
 
@@ -156,12 +142,39 @@ def test_the_query_of_a_follow_up_is_shown_and_one_click_asks_its_own_words(page
     assert [turn["content"] for turn in model.asked(third)[-1]["messages"][1:-1:2]] == [follow_up]
 
 
-def test_the_parts_of_an_answer_are_said_to_a_screen_reader(page):
-    ask_and_wait(page, GST)
+def test_an_answer_is_said_shows_its_sources_and_its_badge_and_slash_comes_back_to_the_box(page):
+    exchange = ask_and_wait(page, GST)
 
     said = page.locator("#announcer")
     expect(said).to_contain_text("9 %")
     expect(said).to_contain_text("High confidence")
+
+    expect(exchange.locator(".sources")).to_contain_text("Singapore GST Guide")
+    link = exchange.locator(".sources a").first
+    expect(link).to_have_attribute("target", "_blank")
+    expect(link).to_have_attribute("rel", re.compile("noopener"))
+    chips = exchange.locator(".related .document-chip")
+    assert len(set(chips.evaluate_all("all => all.map((one) => one.dataset.category)"))) > 1
+    assert len(set(chips.evaluate_all("all => all.map((one) => getComputedStyle(one.firstChild).color)"))) > 1
+    badge = exchange.locator(".badge")
+    card = page.locator("#card")
+    expect(badge).to_have_text("High confidence")
+    badge.hover()
+    expect(card).to_contain_text(re.compile(r"10 passages found · \d+ used · [\d.]+ s"))
+    page.mouse.move(0, 0)
+    expect(card).to_be_hidden()
+
+    badge.focus()
+    expect(card.locator("p")).to_have_count(3)
+    expect(badge).to_have_attribute("aria-describedby", "card")
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    badge.click()
+    page.keyboard.press("/")
+    expect(box(page)).to_be_focused()
+    expect(box(page)).to_have_value("")
+    page.keyboard.press("ArrowUp")
+    expect(box(page)).to_have_value(GST)
 
 
 def top(part: Locator) -> float:
@@ -178,34 +191,6 @@ def test_the_badge_and_the_answer_come_first_then_sources_then_closest_passages(
     quoted = ask_and_wait(page, DEGRADED)
     tops = [top(quoted.locator(part)) for part in (".badge", ".answer", ".sources", ".closest")]
     assert tops == sorted(tops)
-
-
-def test_sources_and_related_documents_stand_below_the_answer(page):
-    exchange = ask_and_wait(page, GST)
-
-    expect(exchange.locator(".sources")).to_contain_text("Singapore GST Guide")
-    link = exchange.locator(".sources a").first
-    expect(link).to_have_attribute("target", "_blank")
-    expect(link).to_have_attribute("rel", re.compile("noopener"))
-    chips = exchange.locator(".related .document-chip")
-    assert len(set(chips.evaluate_all("all => all.map((one) => one.dataset.category)"))) > 1
-    assert len(set(chips.evaluate_all("all => all.map((one) => getComputedStyle(one.firstChild).color)"))) > 1
-
-
-def test_the_badge_tells_its_reason_and_figures_to_mouse_keyboard_and_screen_reader(page):
-    badge = ask_and_wait(page, GST).locator(".badge")
-    card = page.locator("#card")
-    expect(badge).to_have_text("High confidence")
-    badge.hover()
-    expect(card).to_contain_text(re.compile(r"10 passages found · \d+ used · [\d.]+ s"))
-    page.mouse.move(0, 0)
-    expect(card).to_be_hidden()
-
-    badge.focus()
-    expect(card.locator("p")).to_have_count(3)
-    expect(badge).to_have_attribute("aria-describedby", "card")
-    page.keyboard.press("Escape")
-    expect(card).to_be_hidden()
 
 
 def test_on_a_phone_an_answer_is_one_sentence_and_the_rest_comes_with_a_button(open_page):

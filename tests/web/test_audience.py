@@ -61,6 +61,9 @@ def test_staff_sees_them_as_soon_as_it_has_signed_in_and_no_longer_when_it_has_s
     sign_in(page, "staff-key")
     internal = page.locator("#documents-list ul[data-category=internal] li")
     expect(internal.first).to_contain_text("Staff only")
+    expect(page.locator("#drop")).to_have_count(0)  # Who may not add or remove is offered neither.
+    expect(page.locator("#documents-insights")).to_be_hidden()
+    expect(page.locator("[data-do=remove]")).to_have_count(0)
     page.locator("[data-do=back]").click()
     exchange = ask_and_wait(page, QUESTION)
     expect(exchange.locator(".answer")).to_contain_text("five working days")
@@ -74,16 +77,6 @@ def test_staff_sees_them_as_soon_as_it_has_signed_in_and_no_longer_when_it_has_s
     expect(page.locator("#viewer .words")).to_be_visible()
     expect(page.locator("#viewer .why")).to_have_count(0)
     assert page.evaluate(f"fetch('{PATH}').then((response) => response.status)") == 404
-
-
-def test_who_may_not_add_or_remove_is_offered_neither(page):
-    open_list(page)
-    sign_in(page, "staff-key")
-    expect(page.locator("#documents-list ul[data-category=internal] li").first).to_be_visible()
-
-    expect(page.locator("#drop")).to_have_count(0)
-    expect(page.locator("#documents-insights")).to_be_hidden()
-    expect(page.locator("[data-do=remove]")).to_have_count(0)
 
 
 def test_the_embedded_page_sees_public_documents_only_though_staff_is_signed_in(open_page, site, url):
@@ -100,14 +93,8 @@ def test_the_embedded_page_sees_public_documents_only_though_staff_is_signed_in(
     assert_nothing_internal(panel)
     status = "fetch('{path}', {{ headers: {{ 'X-Waypoint-Embed': '1' }} }}).then((response) => response.status)"
     assert page.frames[1].evaluate(status.format(path=PATH)) == 404
-
-
-def test_the_embedded_page_opened_by_itself_is_a_strangers_too(open_page, url):
-    page = open_page()
-    sign_in(page, "staff-key")
-    page.goto("/embed")
+    page.goto(f"{url}/embed")  # By itself it is a stranger's too.
     ask_and_wait(page, QUESTION)
-
     assert_nothing_internal(page)
 
 
@@ -164,7 +151,7 @@ def link_of(page: Page, question: str) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_a_link_opens_for_a_colleague_with_its_sources_and_outlives_a_reload(open_page):
+def test_a_link_opens_for_a_colleague_with_its_sources_outlives_a_reload_and_stays_closed_to_a_stranger(open_page):
     asker = open_page(permissions=["clipboard-read", "clipboard-write"])
     sign_in(asker, "staff-key")
     link = link_of(asker, QUESTION)
@@ -181,19 +168,12 @@ def test_a_link_opens_for_a_colleague_with_its_sources_and_outlives_a_reload(ope
     expect(colleague.locator("#viewer mark.quote").first).to_be_in_viewport()
     colleague.reload()
     expect(colleague.locator(".asked")).to_have_text(QUESTION)
-
-
-def test_a_stranger_is_told_to_sign_in_and_then_why_the_answer_stays_closed(open_page):
-    asker = open_page(permissions=["clipboard-read", "clipboard-write"])
-    sign_in(asker, "staff-key")
-    link = link_of(asker, QUESTION)
     stranger = open_page()
     stranger.goto("about:blank")
     stranger.goto(link)
     expect(stranger.locator("#notice")).to_contain_text("Sign in to open this answer")
     expect(stranger.locator("article.exchange")).to_have_count(0)
     sign_in(stranger, "desk-key")
-
     expect(stranger.locator("#notice")).to_contain_text("internal documents, which you may not see")
     expect(stranger.locator("body")).not_to_contain_text("five working days")
 

@@ -23,15 +23,12 @@ def two(page):
     return page
 
 
-def test_a_new_conversation_begins_by_key_with_the_focus_in_the_box(two):
+def test_a_new_conversation_begins_by_key_and_the_list_is_searched_beside_the_documents(two):
     expect(two.locator("#conversations li[data-id]")).to_have_count(2)
     two.keyboard.press("Control+k")
 
     expect(two.locator("#welcome")).to_be_visible()
     expect(box(two)).to_be_focused()
-
-
-def test_the_list_is_searched_and_opens_what_was_said(two):
     listed = two.locator("#conversations li[data-id]")
     two.locator("#conversations input[type=search]").fill("gst")
     expect(listed).to_have_count(1)
@@ -40,10 +37,25 @@ def test_the_list_is_searched_and_opens_what_was_said(two):
     expect(two.locator(".asked")).to_have_text(GST)
     expect(two.locator(".answer")).to_contain_text("9 %")
     assert violations(two) == []
+    two.locator("#open-documents").click()
+    expect(two.locator("#documents-list li").first).to_be_visible()
+    aside, documents = two.locator("#conversations").bounding_box(), two.locator("#documents").bounding_box()
+
+    assert aside
+    assert documents
+    assert aside["x"] + aside["width"] <= documents["x"]
 
 
-def test_a_deleted_one_is_gone_after_a_reload_too_unless_it_is_taken_back(two):
+def test_a_conversation_is_saved_as_markdown_and_a_deleted_one_stays_gone_unless_it_is_taken_back(two):
     listed = two.locator("#conversations li[data-id]")
+    listed.locator("button.open").last.click()
+    with two.expect_download() as download:
+        two.get_by_role("button", name="Save as markdown").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert download.value.suggested_filename == "What-is-the-GST-rate-on-imports-into-Singapore.md"
+    assert text.startswith(f"# {GST}\n\nConversation of ")
+    assert f"## {GST}\n\nImport GST in Singapore is **9 %** of the CIF value plus any duty [1]." in text
+    assert "1. [Singapore GST Guide" in text
     two.get_by_role("button", name=f"Delete: {GST}").click()
     expect(listed).to_have_count(1)
     two.locator("#conversations [data-do=undo]").click()
@@ -72,18 +84,6 @@ def test_a_conversation_is_renamed_by_keyboard_and_keeps_its_name(two):
     two.reload()
 
     expect(current.locator(".name")).to_have_text("Incoterms for Jo")
-
-
-def test_a_conversation_is_saved_as_markdown_with_sources(two):
-    two.locator("#conversations li[data-id] button.open").last.click()
-    with two.expect_download() as download:
-        two.get_by_role("button", name="Save as markdown").click()
-    text = download.value.path().read_text(encoding="utf-8")
-
-    assert download.value.suggested_filename == "What-is-the-GST-rate-on-imports-into-Singapore.md"
-    assert text.startswith(f"# {GST}\n\nConversation of ")
-    assert f"## {GST}\n\nImport GST in Singapore is **9 %** of the CIF value plus any duty [1]." in text
-    assert "1. [Singapore GST Guide" in text
 
 
 def test_printing_shows_the_conversation_whole_and_nothing_around_it(open_page):
@@ -154,13 +154,3 @@ def test_on_a_phone_the_list_lies_over_the_conversation_until_one_is_opened(open
     expect(page.locator(".asked")).to_have_text(GST)
     expect(page.locator("#conversations")).to_be_hidden()
     assert overflow(page) <= 0
-
-
-def test_the_list_stands_beside_the_documents_and_covers_none(two):
-    two.locator("#open-documents").click()
-    expect(two.locator("#documents-list li").first).to_be_visible()
-    aside, documents = two.locator("#conversations").bounding_box(), two.locator("#documents").bounding_box()
-
-    assert aside
-    assert documents
-    assert aside["x"] + aside["width"] <= documents["x"]

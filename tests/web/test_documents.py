@@ -66,7 +66,9 @@ def test_the_list_fits_and_axe_finds_nothing(open_page, width, scheme):
     assert violations(page) == []
 
 
-def test_documents_stand_below_their_categories_with_when_they_came_and_how_many_passages(listed):
+def test_documents_stand_below_their_categories_and_one_or_words_narrow_the_list(listed):
+    field = listed.get_by_role("searchbox", name="Search documents")
+    expect(field).to_be_focused()
     headings = listed.locator("#documents-list h2").all_inner_texts()
     assert headings[0] == "Carrier"
     assert set(headings) >= {"Carrier", "Internal", "Reference", "Regulatory"}
@@ -75,9 +77,6 @@ def test_documents_stand_below_their_categories_with_when_they_came_and_how_many
     expect(guide.locator(".facts")).to_contain_text(re.compile(r"Added: .+20\d\d · Passages: \d+"))
     internal = listed.locator("#documents-list ul[data-category=internal] li").first
     expect(internal).to_contain_text("Staff only")
-
-
-def test_a_category_narrows_the_list_and_all_widens_it_again(listed):
     everything = titles(listed).count()
     reference = listed.locator("[data-do=category][data-category=reference]")
     reference.click()
@@ -87,6 +86,14 @@ def test_a_category_narrows_the_list_and_all_widens_it_again(listed):
     listed.locator("[data-do=category][data-category='']").click()
 
     expect(titles(listed)).to_have_count(everything)
+    field.press_sequentially("johor")
+    expect(titles(listed)).to_have_text([HTML_TITLE])
+    expect(listed.locator("#documents-count")).to_have_text("1 document")
+    field.fill("xylophone")
+
+    expect(titles(listed)).to_have_count(0)
+    expect(listed.locator("#documents-count")).to_have_text("0 documents")
+    assert violations(listed) == []
 
 
 def test_thousands_of_documents_come_as_they_are_scrolled_to_in_the_chosen_order(listed):
@@ -124,19 +131,6 @@ def many_documents(page: Page) -> list[dict[str, list[str]]]:
 
     page.route("**/api/documents?*", answer)
     return asked
-
-
-def test_words_find_documents_and_no_match_says_so(listed):
-    field = listed.get_by_role("searchbox", name="Search documents")
-    expect(field).to_be_focused()
-    field.press_sequentially("johor")
-    expect(titles(listed)).to_have_text([HTML_TITLE])
-    expect(listed.locator("#documents-count")).to_have_text("1 document")
-    field.fill("xylophone")
-
-    expect(titles(listed)).to_have_count(0)
-    expect(listed.locator("#documents-count")).to_have_text("0 documents")
-    assert violations(listed) == []
 
 
 @pytest.mark.parametrize("way", ["mouse", "keyboard"])

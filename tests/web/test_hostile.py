@@ -48,7 +48,7 @@ def handlers(page: Page, within: str) -> list[str]:
     )
 
 
-def test_a_hostile_answer_does_nothing_shown_or_folded(hostile):
+def test_a_hostile_answer_does_nothing_shown_or_folded_draws_no_chip_and_turns_no_figure_round(hostile):
     expect(hostile.locator(".answer")).to_contain_text("GST is charged at 9 %")
     folded = hostile.locator(".draft")
     folded.locator("summary").click()
@@ -61,16 +61,10 @@ def test_a_hostile_answer_does_nothing_shown_or_folded(hostile):
     assert hostile.locator(":is(.answer, .draft)").locator(ACTIVE).count() == 0
     assert hostile.title() == "Waypoint Co-Pilot"
     assert overflow(hostile) <= 0
-
-
-def test_writing_direction_cannot_turn_a_figure_round(hostile):
     texts = hostile.locator(":is(.answer, .draft)").all_text_contents()
 
     assert "0001" in "".join(texts)
     assert not set("".join(texts)) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
-
-
-def test_a_chip_that_the_answer_draws_itself_is_none(hostile):
     chips = hostile.locator(".answer .chip")
 
     expect(chips).to_have_count(1)

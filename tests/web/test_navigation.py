@@ -75,7 +75,7 @@ def test_each_page_of_a_pdf_has_an_address_that_a_reload_and_a_new_tab_show(page
     expect(page.locator("#viewer .box").first).to_be_visible()
 
 
-def test_the_list_of_documents_has_an_address(page):
+def test_the_list_of_documents_has_an_address_and_the_link_to_the_box_moves_the_focus_only(page):
     ask_and_wait(page, GST)
     page.locator("#open-documents").click()
     expect(page.locator("#documents-list li").first).to_be_visible()
@@ -85,12 +85,7 @@ def test_the_list_of_documents_has_an_address(page):
 
     expect(page.locator("#documents")).to_be_hidden()
     expect(page.locator(".asked")).to_have_text(GST)
-
-
-def test_the_link_to_the_box_moves_the_focus_and_nothing_else(page):
-    ask_and_wait(page, GST)
     page.locator(".skip").press("Enter")
-
     expect(page.locator(".asked")).to_have_text(GST)
     expect(page.locator("#question")).to_be_focused()
 

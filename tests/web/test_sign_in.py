@@ -39,13 +39,10 @@ def sign_in(page: Page, token: str) -> None:
     page.get_by_label("Token").press("Enter")
 
 
-def test_the_dialog_opens_by_itself_and_axe_finds_nothing(page):
+def test_the_dialog_opens_by_itself_refuses_a_wrong_key_in_words_and_lets_the_right_one_in(page, watch):
     expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()
     expect(page.get_by_label("Token")).to_be_focused()
     assert violations(page) == []
-
-
-def test_a_wrong_key_is_refused_in_words_and_the_right_one_lets_in(page, watch):
     watch.expected.append(REFUSED)
     sign_in(page, "no-key")
     expect(page.get_by_role("alert")).to_contain_text("This token is invalid")
@@ -56,7 +53,7 @@ def test_a_wrong_key_is_refused_in_words_and_the_right_one_lets_in(page, watch):
     assert violations(page) == []
 
 
-def test_the_cookie_is_kept_from_scripts_and_from_other_sites(page):
+def test_the_cookie_is_kept_from_scripts_and_other_sites_and_goes_with_signing_out(page, watch):
     sign_in(page, "desk-key")
     expect(page.locator("#identity")).to_contain_text("desk")
     (cookie,) = [cookie for cookie in page.context.cookies() if cookie["value"] == "desk-key"]
@@ -65,10 +62,6 @@ def test_the_cookie_is_kept_from_scripts_and_from_other_sites(page):
     assert "desk-key" not in page.evaluate("document.cookie")
     kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")
     assert "desk-key" not in kept
-
-
-def test_signing_out_takes_the_cookie_away(page, watch):
-    sign_in(page, "desk-key")
     page.get_by_role("button", name="Sign out").click()
 
     expect(page.get_by_role("button", name="Sign in").first).to_be_visible()

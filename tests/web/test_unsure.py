@@ -57,17 +57,13 @@ def test_it_is_an_answer_with_a_low_badge_its_chip_and_its_source(page, unsure):
         expect(exchange.locator(part)).to_have_count(0)
     exchange.locator(".answer .chip").first.click()
     expect(page.locator("#viewer mark").first).to_be_visible()
-
-
-def test_a_name_that_no_source_holds_is_told_beside_the_badge(page, unsure):
     exchange = ask_and_wait(page, "How soon must we hear about a booking for reefers to Ulaanbaatar?")
     expect(exchange.locator(".confidence .reason")).to_contain_text("No source names Ulaanbaatar")
 
 
-def test_the_closest_passages_are_drawn_and_each_section_is_named_once(page, unsure):
+def test_the_closest_passages_are_drawn_each_section_is_named_once_and_a_reload_shows_the_same(page, unsure):
     closest = ask_and_wait(page, unsure["question"]).locator(".closest")
-    names = closest.locator(".source-title").all_text_contents()
-
+    names, before = closest.locator(".source-title").all_text_contents(), shown_text(closest)
     expect(closest.locator("table").first).to_be_visible()
     expect(closest.locator("th").first).not_to_be_empty()
     assert not re.search(r"\||\*\*|---|#", shown_text(closest))
@@ -76,12 +72,8 @@ def test_the_closest_passages_are_drawn_and_each_section_is_named_once(page, uns
     assert closest.locator("mark").count() >= len(marked) > 0
     closest.locator("li:has(mark) .source-title").first.click()
     expect(page.locator("#viewer mark").first).to_be_visible()
-
-
-def test_a_conversation_that_is_opened_again_shows_the_same(page, unsure):
-    before = shown_text(ask_and_wait(page, unsure["question"]).locator(".closest"))
+    page.keyboard.press("Escape")
     page.reload()
-
     expect(page.locator(".closest table").first).to_be_visible()
     assert shown_text(page.locator(".closest")) == before
 
