@@ -29,23 +29,17 @@ def services(**settings) -> Service:
     return open_service(load_settings(llm_provider="offline", **settings))
 
 
-def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):
+def test_remembered_vectors_are_read_and_not_embedded_again_but_for_another_model_or_text(tmp_path):
     inner = WordEmbeddings()
-    first = DiskCachedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
-    second = DiskCachedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
 
+    def remembered(*texts: str, model: str = "words") -> list[list[float]]:
+        return DiskCachedEmbeddings(inner, model=model, folder=tmp_path / "new").embed_documents([*texts])
+
+    assert np.allclose(remembered("a b", "c"), remembered("a b", "c"))
     assert inner.embedded == 2
-    assert np.allclose(first, second)
-
-
-@pytest.mark.parametrize("change", ["model", "texts"])
-def test_another_model_or_another_text_is_another_memory(tmp_path, change):
-    inner = WordEmbeddings()
-    DiskCachedEmbeddings(inner, model="words", folder=tmp_path).embed_documents(["a"])
-    model = "letters" if change == "model" else "words"
-    DiskCachedEmbeddings(inner, model=model, folder=tmp_path).embed_documents(["a" if change == "model" else "b"])
-
-    assert inner.embedded == 2
+    remembered("a b", model="letters")
+    remembered("b")
+    assert inner.embedded == 4
 
 
 @pytest.mark.parametrize("broken", [b"", b"\x93NUMPY", b"no vectors"])
@@ -93,7 +87,11 @@ class Watching:
         self.calls += 1
 
 
-def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
+def test_warming_up_loads_the_models_which_are_no_longer_the_collectors_business_and_asks_nobody(
+    groq, tmp_path, monkeypatch
+):
+    frozen: list[bool] = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
     (tmp_path / "gst.md").write_text("# GST\n\nThe rate is nine percent.\n")
     embeddings = WordEmbeddings()
     settings = load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_file="off")
@@ -105,6 +103,7 @@ def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
     warm.warm_up()
 
     assert embeddings.embedded > before
+    assert frozen
     assert (groq.requests, watching.calls) == ([], 0)
 
 
@@ -133,13 +132,6 @@ def test_a_prompt_that_shows_no_documents_stops_the_service_when_it_starts(groq,
 
     with pytest.raises(ConfigurationError, match=rf"{prompt}\.txt in PROMPTS_PATH=.* has no \{{context\}}"):
         start(services)
-
-
-def test_what_is_loaded_is_no_longer_the_garbage_collectors_business(groq, monkeypatch):
-    frozen: list[bool] = []
-    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
-    open_service(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_file="off")).warm_up()
-    assert frozen
 
 
 def test_a_warm_up_that_fails_stops_nothing(tmp_path):

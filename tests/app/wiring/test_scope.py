@@ -15,7 +15,6 @@ SCOPE = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Whe
 DECLINED = Searching(question="Where is it?")
 REDIRECT = {"intent": "a", "text": "Ask the team."}
 GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent."
-STORES = pytest.mark.parametrize("store", ["chroma", "memory"])
 
 
 def services(**settings: Any) -> Service:
@@ -39,23 +38,25 @@ def redirect(of: Service) -> object:
     return of.answerer.scope.invoke(DECLINED)
 
 
-@STORES
-def test_the_scope_file_of_a_folder_counts_once_the_folder_is_ingested(tmp_path, store):
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("store", ["chroma", "memory"])
+def test_the_scope_file_of_a_folder_counts_once_it_is_ingested_and_beside_a_folder_without_one_does_not(
+    tmp_path, store, reset
+):
     own = services(vector_store_type=store)
     assert redirect(own) is None
-
-    own.index.ingest([folder(tmp_path / "desk", scope=SCOPE)])
+    desk = folder(tmp_path / "desk", scope=SCOPE)
+    own.index.ingest([desk])
     assert redirect(own) == REDIRECT
-    assert described(own) == f"questions are declined before the search by {tmp_path / 'desk' / SCOPE_FILE}"
+    assert described(own) == f"questions are declined before the search by {desk / SCOPE_FILE}"
 
+    (desk / SCOPE_FILE).write_text(SCOPE.replace("Ask the team.", "Ask Ann."))
+    assert redirect(own) == REDIRECT
+    report = own.index.ingest([desk])  # No document has changed.
+    assert report.unchanged == report.chunks
+    assert redirect(own) == {"intent": "a", "text": "Ask Ann."}
 
-@STORES
-@pytest.mark.parametrize("reset", [False, True])
-def test_a_folder_without_a_scope_file_may_answer_anything(tmp_path, store, reset):
-    own = services(vector_store_type=store)
-    own.index.ingest([folder(tmp_path / "desk", scope=SCOPE)])
     other = folder(tmp_path / "other", title="Other Guide")
-
     own.index.ingest([other], reset=reset)
     assert redirect(own) is None
     assert described(own) == f"no question is declined before the search: {other} has no {SCOPE_FILE}"
@@ -70,40 +71,20 @@ def test_what_one_of_two_folders_answers_is_not_declined(tmp_path):
     assert redirect(own) is None
 
 
-@STORES
-def test_a_changed_scope_file_counts_after_the_next_ingestion_though_no_document_changed(tmp_path, store):
-    own = services(vector_store_type=store)
-    desk = folder(tmp_path / "desk", scope=SCOPE)
-    own.index.ingest([desk])
-    assert redirect(own) == REDIRECT
-    (desk / SCOPE_FILE).write_text(SCOPE.replace("Ask the team.", "Ask Ann."))
-    assert redirect(own) == REDIRECT
-
-    report = own.index.ingest([desk])
-    assert report.unchanged == report.chunks
-    assert redirect(own) == {"intent": "a", "text": "Ask Ann."}
-
-
-def test_a_scope_file_that_does_not_fit_is_named_and_the_one_before_stays(tmp_path):
-    own = services()
-    desk = folder(tmp_path / "desk", scope=SCOPE)
-    own.index.ingest([desk])
-    (desk / SCOPE_FILE).write_text("intents: {}\nin_scope: [How?]\n")
-
-    (problem,) = own.index.ingest([desk]).problems
-    assert problem.path == SCOPE_FILE
-    assert "line 1: intents is empty" in problem.reason
-    assert redirect(own) == REDIRECT
-
-
-def test_a_trial_run_changes_no_scope(tmp_path):
+def test_a_scope_file_that_does_not_fit_is_named_and_the_one_before_stays_as_after_a_trial_run(tmp_path):
     own = services()
     desk = folder(tmp_path / "desk")
     own.index.ingest([desk])
     (desk / SCOPE_FILE).write_text(SCOPE)
-
     own.index.ingest([desk], dry_run=True)
     assert redirect(own) is None
+
+    own.index.ingest([desk])
+    (desk / SCOPE_FILE).write_text("intents: {}\nin_scope: [How?]\n")
+    (problem,) = own.index.ingest([desk]).problems
+    assert problem.path == SCOPE_FILE
+    assert "line 1: intents is empty" in problem.reason
+    assert redirect(own) == REDIRECT
 
 
 def test_the_sample_corpus_brings_its_scope_and_declines_nothing_beside_documents_of_ones_own(tmp_path):
@@ -122,21 +103,15 @@ def test_the_sample_corpus_brings_its_scope_and_declines_nothing_beside_document
     assert described(own) == f"questions are declined before the search by {tmp_path / 'desk' / SCOPE_FILE}"
 
 
-def test_the_gate_can_be_turned_off():
-    assert services(scope_file="off").answerer.scope is None
-    assert described(services(scope_file="off")).startswith("SCOPE_FILE=off")
-
-
-def test_scope_file_takes_the_place_of_those_of_the_folders(tmp_path):
+def test_scope_file_takes_the_place_of_those_of_the_folders_and_must_be_there_or_off(tmp_path):
     (tmp_path / "own.yaml").write_text(SCOPE)
     own = services(scope_file=tmp_path / "own.yaml")
     own.index.ingest([folder(tmp_path / "desk")])
-
     assert redirect(own) == REDIRECT
     assert described(own).endswith(f"SCOPE_FILE={tmp_path / 'own.yaml'}")
 
-
-def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):
+    off = services(scope_file="off")
+    assert (off.answerer.scope, described(off)[:14]) == (None, "SCOPE_FILE=off")
     with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
         _ = services(scope_file=tmp_path / "none.yaml").answerer.scope
 

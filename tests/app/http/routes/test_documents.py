@@ -152,10 +152,7 @@ def test_the_list_is_cut_searched_and_counted(client):
 def test_a_caller_without_the_scope_sees_public_documents_and_may_remove_none(client):
     found = listed(client, PUBLIC)
     assert {one["doc_id"] for one in found["documents"]} == {
-        "regulatory_gst",
-        "regulatory_plan",
-        "regulatory_rates",
-        "regulatory_changing",
+        f"regulatory_{name}" for name in ("gst", "plan", "rates", "changing")
     }
     assert not any(one["removable"] for one in found["documents"])
     assert found["categories"] == {"regulatory": 4}
@@ -185,11 +182,7 @@ def test_unknown_and_forbidden_documents_get_the_same_answer(client, path):
     assert client.get(f"/documents/{path}", headers=STAFF).status_code == 200
     assert forbidden.status_code == missing.status_code == 404
     assert forbidden.json() == missing.json()
-
-
-def test_nobody_reads_without_a_token(client):
-    for path in ("/api/documents", "/documents/regulatory_gst", "/documents/regulatory_rates/pages/1.png"):
-        assert client.get(path).status_code == 401
+    assert client.get(f"/documents/{path}").status_code == client.get("/api/documents").status_code == 401
 
 
 def test_the_quoted_words_are_marked_although_the_source_has_markup(client):
@@ -201,9 +194,7 @@ def test_the_quoted_words_are_marked_although_the_source_has_markup(client):
     assert guide["marked"]
     assert guide["whole"]
 
-
-def test_of_equal_words_those_at_the_offset_are_marked(client):
-    second = GUIDE.rindex("The fee is 5.")
+    second = GUIDE.rindex("The fee is 5.")  # Of equal words those at the offset are marked.
     html = read(client, "regulatory_gst", start=second, end=second + len("The fee is 5."))["html"]
     assert html.count("<mark") == 1
     assert html.index("<mark") > html.index("Other fee")
@@ -244,11 +235,8 @@ def test_a_page_is_a_picture_with_the_boxes_of_the_quoted_words(client):
     assert picture.headers["content-type"] == "image/png"
     assert picture.content.startswith(b"\x89PNG")
     assert int.from_bytes(picture.content[16:20]) == 300
-
-
-@pytest.mark.parametrize("page", ["regulatory_rates/pages/4", "regulatory_rates/pages/9.png", "regulatory_gst/pages/1"])
-def test_a_page_that_is_not_there_is_not_found(client, page):
-    assert client.get(f"/documents/{page}", headers=STAFF).status_code == 404
+    for missing in ("regulatory_rates/pages/4", "regulatory_rates/pages/9.png", "regulatory_gst/pages/1"):
+        assert client.get(f"/documents/{missing}", headers=STAFF).status_code == 404
 
 
 def test_no_picture_is_made_of_a_file_that_has_changed_or_is_gone(client, corpus):

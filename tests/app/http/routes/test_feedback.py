@@ -56,20 +56,17 @@ async def test_a_body_that_does_not_fit_is_a_400_that_says_what_is_wrong(body, m
     assert response.json()["message"].startswith(message)
 
 
-@pytest.mark.parametrize("days", [90, 0])
-async def test_feedback_on_an_answer_that_is_not_logged_is_not_said_to_be_kept(tmp_path, days):
-    services = open_service(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log_days=days))
-    response = await give({"trace_id": TRACE, "score": -1, "comment": "Out of date."}, services)
+async def test_feedback_that_is_not_or_cannot_be_kept_is_not_said_to_be(tmp_path):
+    for days in (90, 0):
+        folder = tmp_path / str(days)
+        services = open_service(load_settings(chroma_path=folder / "index" / "chroma", answer_log_days=days))
+        response = await give({"trace_id": TRACE, "score": -1, "comment": "Out of date."}, services)
+        assert (response.status_code, response.json()) == (202, {"status": "accepted", "kept": False})
+        assert days or not list(folder.rglob("answers*"))
 
-    assert (response.status_code, response.json()) == (202, {"status": "accepted", "kept": False})
-    assert days or not list(tmp_path.rglob("answers*"))
-
-
-async def test_feedback_that_cannot_be_kept_is_refused(tmp_path):
     (tmp_path / "taken").write_text("a file where the folder should be")
     services = open_service(load_settings(answer_log_days=90, chroma_path=tmp_path / "taken"))
     response = await give({"trace_id": TRACE, "score": 1}, services)
-
     assert (response.status_code, response.json()["message"]) == (503, answers.NOT_KEPT)
 
 

@@ -182,14 +182,10 @@ def test_each_caller_sees_what_it_may_and_may_ask_for_less(url):
     assert search_as(url, "guest", audience="internal").status_code == 400
 
 
-@pytest.mark.parametrize("body", [{"query": ""}, {"query": 7}, {"top_k": 0}, {"top_k": "5"}, {"top_k": 101}])
-def test_what_does_not_fit_is_a_400(url, body):
-    response = search_as(url, "staff", **body)
-
-    assert (response.status_code, set(response.json())) == (400, {"error", "message"})
-
-
-def test_without_a_key_nothing_is_searched(url):
+def test_what_does_not_fit_is_a_400_and_without_a_key_nothing_is_searched(url):
+    for body in ({"query": ""}, {"query": 7}, {"top_k": 0}, {"top_k": "5"}, {"top_k": 101}):
+        response = search_as(url, "staff", **body)
+        assert (response.status_code, set(response.json())) == (400, {"error", "message"})
     assert httpx.post(f"{url}/search", json={"query": QUESTION}).status_code == 401
 
 
@@ -200,14 +196,18 @@ def chat(tmp_path, url, groq) -> Any:
     return settings_over(tmp_path, groq.url, auth_mode="public", rate_limit="off", **options)
 
 
-@pytest.mark.parametrize("path", ["/api/query", "/chat"])
-def test_a_service_without_documents_answers_from_the_other_one(chat, groq, path):
-    groq.replies[:] = [Reply("It is 5 % [1]. It is 5 % [01_regulatory guide > Rate].")]
-    with serving(chat) as url:
-        answer = httpx.post(url + path, json=POSTED).raise_for_status().json()
+def test_a_service_without_documents_answers_from_the_other_one_and_names_and_tries_it(chat, groq, url):
+    groq.replies[:] = [Reply("It is 5 % [1]. It is 5 % [01_regulatory guide > Rate].")] * 2
+    with serving(chat) as front:
+        answers = [httpx.post(front + path, json=POSTED).raise_for_status().json() for path in ("/api/query", "/chat")]
+        told, ready = httpx.get(f"{front}/health").json(), httpx.get(f"{front}/health/ready")
 
-    assert answer["citations"][0]["title"] == "01_regulatory guide"
-    assert "in confidence" not in sources_shown(groq.requests[-1])  # Strangers ask here.
+    assert [answer["citations"][0]["title"] for answer in answers] == ["01_regulatory guide"] * 2
+    assert [asked for asked in groq.requests if "in confidence" in sources_shown(asked)] == []  # Strangers ask here.
+    assert told["retrieval_url"] == url
+    assert (ready.status_code, ready.json()["checks"]["retrieval"]["state"]) == (200, "ok")
+    tried = {finding.part: finding for finding in findings(chat)}
+    assert (tried["retrieval service"].state, "vector store" in tried) == ("ok", False)
 
 
 def test_it_opens_no_index_of_its_own_and_takes_no_documents(chat, groq):
@@ -219,19 +219,8 @@ def test_it_opens_no_index_of_its_own_and_takes_no_documents(chat, groq):
         listed = httpx.get(f"{url}/api/documents").json()
         added = httpx.post(f"{url}/api/documents", files={"files": ("a.md", b"# A")})
 
-    assert made == []
-    assert listed["upload"] is None
+    assert (made, listed["upload"]) == ([], None)
     assert (added.status_code, "RETRIEVAL_URL" in added.json()["message"]) == (409, True)
-
-
-def test_health_names_the_retrieval_service_and_asks_it(chat, url):
-    with serving(chat) as front:
-        told = httpx.get(f"{front}/health").json()
-        ready = httpx.get(f"{front}/health/ready")
-
-    assert told["retrieval_url"] == url
-    assert ready.status_code == 200
-    assert ready.json()["checks"]["retrieval"]["state"] == "ok"
 
 
 def test_a_retrieval_service_that_is_away_is_a_503_and_the_service_not_ready(chat):
@@ -243,13 +232,6 @@ def test_a_retrieval_service_that_is_away_is_a_503_and_the_service_not_ready(cha
     assert (asked.status_code, asked.json()["message"][:13]) == (503, "The documents")
     assert ready.status_code == 503
     assert ready.json()["checks"]["retrieval"]["required"]
-
-
-def test_doctor_tries_the_retrieval_service(chat):
-    told = {finding.part: finding for finding in findings(chat)}
-
-    assert told["retrieval service"].state == "ok"
-    assert "vector store" not in told
 
 
 def test_a_service_that_asks_another_ingests_no_samples(chat, waypoint, monkeypatch, groq: FakeGroq):

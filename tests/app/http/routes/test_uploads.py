@@ -97,18 +97,6 @@ def test_every_format_is_added_and_shown_with_the_quoted_words_marked(client):
         assert "<mark" in shown["html"]
 
 
-def test_files_are_counted_by_what_became_of_them(client, services):
-    def counted() -> dict[str, float]:
-        families = text_string_to_metric_families(services.metrics.text().decode())
-        samples = [sample for family in families for sample in family.samples]
-        return {one.labels["result"]: one.value for one in samples if one.name == "waypoint_uploaded_files_total"}
-
-    before = counted()
-    upload(client, {"counted.md": "# Counted\n\nWords.", "uncounted.pdf": b"no pdf"})
-    after = counted()
-    assert {result: after[result] - before[result] for result in after} == {"added": 1, "failed": 1}
-
-
 def test_a_file_of_the_same_name_replaces_the_older_one_only_when_it_may(client, services):
     upload(client, {"same.md": "# Same\n\nThe older words."})
     refused = send(client, {"same.md": "# Same\n\nThe newer words."})
@@ -266,15 +254,21 @@ def test_the_words_of_a_replaced_document_do_not_stay_in_the_index_of_words(tmp_
     assert b"tangerine" not in held
 
 
-def test_a_file_that_cannot_be_read_is_named_and_not_left_behind(client, services):
+def test_a_file_that_cannot_be_read_is_named_counted_and_not_left_behind(client, services):
+    def counted() -> dict[str, float]:
+        families = text_string_to_metric_families(services.metrics.text().decode())
+        samples = [sample for family in families for sample in family.samples]
+        return {one.labels["result"]: one.value for one in samples if one.name == "waypoint_uploaded_files_total"}
+
+    before = counted()
     end = upload(client, {"good.md": "# Good\n\nGood words.", "bad.pdf": b"no pdf", "void.txt": ""})
+    after = counted()
+    assert {result: after[result] - before[result] for result in after} == {"added": 1, "failed": 2}
     assert end["state"] == "done"
     assert {one["path"] for one in end["report"]["problems"]} == {"bad.pdf", "void.txt"}
     assert all(one["reason"] for one in end["report"]["problems"])
-    folder = services.uploads.folder / "internal" / "uploaded"
-    assert not (folder / "bad.pdf").exists()
-    assert not (folder / "void.txt").exists()
-    assert (folder / "good.md").exists()
+    kept = services.uploads.folder / "internal" / "uploaded"
+    assert [name for name in ("bad.pdf", "void.txt", "good.md") if (kept / name).exists()] == ["good.md"]
     assert "good" in ids(client)
 
 
@@ -335,13 +329,6 @@ def test_what_cannot_be_kept_is_refused_as_a_whole(client, services, files, stat
     assert not waiting.exists() or list(waiting.iterdir()) == []
 
 
-def test_a_body_that_is_no_form_is_refused(client):
-    assert client.post("/api/documents", json={"files": []}, headers=STAFF).status_code == 400
-    broken = client.post("/api/documents", content=b"x", headers=STAFF | {"content-type": "multipart/form-data"})
-    assert broken.status_code == 400
-    assert send(client, {"a.md": "x"}, category="../..").status_code == 400
-
-
 def test_an_upload_that_fails_leaves_nothing_behind(client, services, monkeypatch):
     monkeypatch.setattr(type(services.index), "add", lambda *_, **__: 1 / 0)
     end = upload(client, {"a.md": "# A\n\nWords."})
@@ -351,17 +338,18 @@ def test_an_upload_that_fails_leaves_nothing_behind(client, services, monkeypatc
     assert not list(services.uploads.folder.rglob("a.md"))
 
 
-def test_an_unknown_job_is_not_found(client):
+def test_what_is_no_form_no_job_or_no_method_is_told_so(client):
+    assert client.post("/api/documents", json={"files": []}, headers=STAFF).status_code == 400
+    broken = client.post("/api/documents", content=b"x", headers=STAFF | {"content-type": "multipart/form-data"})
+    assert broken.status_code == 400
+    assert send(client, {"a.md": "x"}, category="../..").status_code == 400
+
     unknown = "0b6d7c0e-3f0a-4c39-9a43-9c7a1c1f7f3e"
     assert client.get(f"/api/jobs/{unknown}", headers=STAFF).status_code == 404
     assert client.get(f"/api/jobs/{unknown}/events", headers=STAFF).status_code == 404
     assert client.get("/api/jobs/..%2f..%2fsecret", headers=STAFF).status_code in {404, 422}
-
-
-def test_a_refused_method_is_told_what_the_path_allows(client):
     refused = client.put("/api/documents", headers=STAFF)
-    assert refused.status_code == 405
-    assert refused.headers["allow"] == "GET, POST"
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, POST")
 
 
 GUARDED = "# Plans\n\nThe plan is in confidence."
@@ -374,15 +362,13 @@ def listed(client: TestClient, title: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("category", ["", "regulatory", "internal"])
-def test_a_document_without_a_chosen_audience_is_for_the_staff(client, category):
+def test_a_document_is_for_the_staff_unless_the_uploader_says_that_it_is_public(client, category):
     end = upload(client, {f"unsaid{category}.md": f"# Unsaid{category}\n\nWords."}, category=category)
     assert end["report"]["audience"] == "internal"
     assert listed(client, f"Unsaid{category}")[-1] == (category or "uploaded", "internal")
     assert not [one for one in ids(client, PUBLIC) if "unsaid" in one]
 
-
-def test_a_document_is_public_where_the_uploader_says_so(client):
-    end = upload(client, {"spoken.md": "# Spoken\n\nWords."}, category="carrier", audience="public")
+    end = upload(client, {"spoken.md": "# Spoken\n\nWords."}, category="carrier", audience="public", replace="true")
     assert end["report"]["audience"] == "public"
     assert listed(client, "Spoken") == [("carrier", "public")]
     assert "spoken" in ids(client, PUBLIC)
@@ -409,15 +395,11 @@ def test_a_caller_who_does_not_see_internal_documents_adds_public_ones_only(clie
         refused = send(client, {"mine.md": OPEN}, ADDER, **fields)
         assert refused.status_code == 403
         assert "ask:internal" in refused.json()["message"]
+    for category, audience in (("internal", "public"), ("", "directors")):  # The staff may not mix them, either.
+        assert send(client, {"both.md": OPEN}, STAFF, category=category, audience=audience).status_code == 400
     limits = client.get("/api/documents", headers=ADDER).json()["upload"]
     assert limits["audiences"] == ["public"]
     assert client.get("/api/documents", headers=STAFF).json()["upload"]["audiences"] == ["internal", "public"]
-
-
-def test_a_category_of_the_staff_is_not_for_everybody(client):
-    refused = send(client, {"both.md": OPEN}, STAFF, category="internal", audience="public")
-    assert refused.status_code == 400
-    assert send(client, {"both.md": OPEN}, STAFF, audience="directors").status_code == 400
 
 
 @pytest.mark.parametrize("category", ["", "regulatory"])
