@@ -66,34 +66,22 @@ async def called(chain: Runnable[Any, Any], way: str, config: Any = None, questi
     return (await chain.abatch([question], config))[0]
 
 
-def test_the_chain_is_langchains_own_sequence_of_named_steps():
+def test_the_chain_is_langchains_own_sequence_of_named_steps_and_is_drawn_so():
     chain = gst_chain()
 
     assert type(chain.bound) is RunnableSequence
     assert [step.get_name() for step in chain.steps] == [*chains.STAGES, "answer"]
     assert chain.get_name() == plain_chain().get_name() == "cited_answer"
-
-
-def test_the_prompt_is_found():
-    [prompt] = gst_chain().get_prompts()
-
+    [prompt] = chain.get_prompts()
     assert isinstance(prompt, ChatPromptTemplate)
     assert set(prompt.input_variables) == {"context", "history", "question"}
 
-
-def test_the_graph_draws_the_stages_in_their_order():
-    drawn = gst_chain().get_graph().draw_mermaid()
-
+    drawn = chain.get_graph().draw_mermaid()
     places = [drawn.index(f"\\3a{node}") for node in ("Shelf", "FormatContext", "prompt", "CiteSources")]
     assert places == sorted(places)
     assert all(f"subgraph {name}\n" in drawn for name in chains.STAGES)
-
-
-def test_two_chains_in_one_drawing_keep_their_nodes():
-    chain = gst_chain()
     both = chain | RunnableLambda(lambda answer: {"question": answer["answer"]}) | chain
     names = [node.name for node in both.get_graph().reid().nodes.values()]
-
     assert names.count("generation:prompt") == names.count("citations:CiteSources") == 2
 
 

@@ -123,21 +123,16 @@ def test_the_examples_are_embedded_once_and_not_before_the_first_question():
     assert embeddings.embedded == 4
 
 
-def test_leaving_one_example_out_declines_at_most_one_in_forty_of_those_in_scope(gate):
-    threshold = load_scope(FILE).threshold
-    rows = [row for row in leave_one_out(gate) if row.intent is None]
-    wrong = [row.text for row in rows if row.score > threshold and row.predicted]
+def test_leaving_one_example_out_declines_few_in_scope_and_recognises_half_of_the_others_and_their_team(gate):
+    threshold, rows = load_scope(FILE).threshold, leave_one_out(gate)
+    in_scope = [row for row in rows if row.intent is None]
+    wrong = [row.text for row in in_scope if row.score > threshold and row.predicted]
+    assert len(in_scope) > 200
+    assert len(wrong) / len(in_scope) <= 1 / 40, wrong
 
-    assert len(rows) > 200
-    assert len(wrong) / len(rows) <= 1 / 40, wrong
-
-
-def test_leaving_one_example_out_still_recognises_half_of_those_to_decline_and_mostly_names_their_team(gate):
-    threshold = load_scope(FILE).threshold
-    rows = [row for row in leave_one_out(gate) if row.intent]
-    caught = [row for row in rows if row.score > threshold and row.predicted]
-
-    assert len(caught) / len(rows) >= 0.5
+    to_decline = [row for row in rows if row.intent]
+    caught = [row for row in to_decline if row.score > threshold and row.predicted]
+    assert len(caught) / len(to_decline) >= 0.5
     assert sum(row.predicted == row.intent for row in caught) / len(caught) >= 0.8
 
 
@@ -155,24 +150,18 @@ def test_every_example_of_the_file_is_classified_as_written(gate):
     assert len(missed) <= 0.05 * sum(len(intent.examples) for intent in scope.intents.values()), missed
 
 
-@pytest.mark.parametrize(
-    ("question", "declined"),
-    [*((question, False) for question in ANSWERABLE), *((question, True) for question, _ in NOT_ANSWERABLE)],
-)
-def test_a_wish_for_live_data_an_action_or_another_topic_is_declined_and_nothing_else(gate, question, declined):
-    assert (gate.invoke({"question": question}) is not None) is declined
+def test_a_wish_for_live_data_an_action_or_another_topic_is_declined_and_nothing_else(gate):
+    assert [question for question in ANSWERABLE if gate.invoke({"question": question})] == []
+    found = [gate.invoke({"question": question}) for question, _ in NOT_ANSWERABLE]
+    assert None not in found
+    right = [one["intent"] == intent for one, (_, intent) in zip(found, NOT_ANSWERABLE, strict=True)]
+    assert sum(right) / len(right) >= 0.9
 
 
-def test_the_redirect_names_the_right_team_nine_times_in_ten(gate):
-    found = [(gate.invoke({"question": question}) or {}).get("intent") for question, _ in NOT_ANSWERABLE]
-    right = sum(name == intent for name, (_, intent) in zip(found, NOT_ANSWERABLE, strict=True))
-
-    assert right / len(NOT_ANSWERABLE) >= 0.9
-
-
-def test_every_redirect_of_the_file_says_where_to_go_instead():
+def test_every_redirect_of_the_file_says_where_to_go_instead_in_every_language_of_the_page():
     for name, intent in load_scope(FILE).intents.items():
         assert any(word in intent.redirect for word in ("team", "Ask me about")), name
+        assert set(intent.translations) == set(words.languages()) - {words.DEFAULT}, name
 
 
 def test_a_redirect_comes_in_the_askers_language_where_it_is_translated(gate):
@@ -181,11 +170,6 @@ def test_a_redirect_comes_in_the_askers_language_where_it_is_translated(gate):
 
     assert told[0].startswith("Ich kann keine laufenden Sendungen sehen.")
     assert told[1] == told[2] == next(iter(load_scope(FILE).intents.values())).redirect
-
-
-def test_every_redirect_of_the_file_is_in_every_language_of_the_page():
-    for name, intent in load_scope(FILE).intents.items():
-        assert set(intent.translations) == set(words.languages()) - {words.DEFAULT}, name
 
 
 VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
