@@ -7,6 +7,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -139,13 +140,27 @@ def _patient_clients() -> Iterator[None]:
 @pytest.fixture(scope="module", autouse=True)
 def _trace_only_the_tests_of_the_chain(request: pytest.FixtureRequest) -> Iterator[None]:
     """Measure the coverage of chains/ by its own tests: tracing makes every other test half as dear again."""
-    measuring = Coverage.current()
-    if measuring is None or CHAINS in request.path.parents:
+    with nullcontext() if CHAINS in request.path.parents else _untraced():
         yield
-        return
-    measuring.stop()
-    yield
-    measuring.start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Trace no test that says that what it runs through, many times, is measured by others."""
+    with _untraced() if item.get_closest_marker("untraced") else nullcontext():
+        return (yield)
+
+
+@contextmanager
+def _untraced() -> Iterator[None]:
+    measuring = Coverage.current()
+    if measuring:
+        measuring.stop()
+    try:
+        yield
+    finally:
+        if measuring:
+            measuring.start()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -65,6 +65,7 @@ TEXTS = st.lists(st.one_of(BLANKS, st.just("\r\n"), FORGED, st.sampled_from("a.\
 HEADER = re.compile(r"[^\w\\.\]<>]*[\[【]")
 
 
+@pytest.mark.untraced
 @settings(max_examples=400)
 @given(TEXTS, TEXTS, TEXTS, st.sampled_from(["title", "numbered"]))
 def test_only_a_header_begins_with_a_bracket_and_no_document_writes_the_tag(content, title, section, style):
@@ -94,6 +95,7 @@ def test_a_tokenizer_that_is_at_hand_counts():
     assert len(context["text"].split()) == 1 + 47
 
 
+@pytest.mark.untraced
 @given(st.lists(st.text(max_size=300), max_size=8), st.integers(0, 150), st.sampled_from(["title", "numbered"]))
 def test_the_budget_is_never_passed(contents, budget, style):
     passages = [passage(content, title="T") for content in contents]

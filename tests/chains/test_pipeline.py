@@ -165,6 +165,7 @@ def test_each_sentence_of_a_checked_stream_comes_with_its_citations(style):
         assert len(known) == 3
 
 
+@pytest.mark.untraced
 @settings(max_examples=40)
 @given(st.text("[1] ,`\n.ab>GST Guide Rate", max_size=40))
 def test_stream_and_invoke_agree_whatever_the_model_writes(text):

@@ -160,6 +160,7 @@ def test_spans_are_in_order_and_keep_every_word(chunk):
     assert all(left.end <= right.start for left, right in pairwise(spans))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("pattern", ["\n", "(", ". ", "|", "1.", "- ", "A.", "a ", ">\n", "'a", ",5", "# ", "x\n- "])
 def test_a_long_run_of_one_pattern_is_read_to_its_end(pattern):
     text = pattern * (200_000 // len(pattern)) + ",Word 5."

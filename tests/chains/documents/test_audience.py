@@ -128,6 +128,7 @@ BEFORE = st.lists(st.sampled_from(["\ufeff", "\n", " \n", "<!-- c -->\n", "\u200
 FENCES = st.sampled_from([("---", "---"), ("----", "---"), ("---", "-----"), ("\u2014-", "\u2014-")])
 
 
+@pytest.mark.untraced
 @given(BEFORE, FENCES, LINES, NAMES, VALUES, LINES)
 def test_no_line_before_or_behind_it_takes_a_stated_audience_back(
     tmp_path_factory, before, fences, above, name, value, below

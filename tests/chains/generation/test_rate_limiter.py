@@ -99,6 +99,7 @@ def test_a_trial_that_meets_the_same_refusal_begins_the_pause_again(clock):
         limiter.reserve(1, left_s=90)
 
 
+@pytest.mark.untraced
 @given(
     st.lists(st.tuples(st.integers(1, 500), st.floats(0, 30)), max_size=40), st.integers(1, 6), st.integers(500, 900)
 )

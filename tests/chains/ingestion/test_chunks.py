@@ -135,6 +135,7 @@ def test_offsets_are_exact_and_in_order(source, chunker):
         assert slices(chunks) == sorted(set(slices(chunks)))
 
 
+@pytest.mark.untraced
 @given(SOURCES, CHUNKERS)
 def test_no_text_is_lost_but_headings_without_text(source, chunker):
     covered = {place for start, end in slices(chunker.split_markdown(source)) for place in range(start, end)}
@@ -175,6 +176,7 @@ def test_offsets_are_exact_in_a_text_longer_than_a_plane():
     )
 
 
+@pytest.mark.untraced
 def test_a_long_document_is_cut_to_its_end():
     part = "## Part\n\nSome words here. And more of them, on and on.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
     source = part * 1000 + "word " * 30_000

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.documents import pdf
 from chains.errors import IngestionError
+from chains.ingestion import writing
 from chains.ingestion.files import Problem
 from chains.ingestion.index import FileChange, Report
 from tests.shelf import DOCUMENT, Shelf
@@ -84,6 +85,7 @@ def test_one_file_can_be_ingested_alone_and_another_corpus_beside_it(shelf, tmp_
     assert shelf.store.count() == 5
 
 
+@pytest.mark.untraced
 def test_more_chunks_than_a_batch_of_the_indexing_api_are_neither_lost_nor_doubled(shelf):
     long = "# Long\n\n" + "\n\n".join(f"## Part {number}\n\nWords of part {number}." for number in range(250))
     shelf.write("03_reference/long.md", long)
@@ -236,14 +238,16 @@ def test_a_small_index_is_warned_of_whatever_the_run_itself_did(shelf):
     assert shelf.ingest(min_chunks=3).warnings == []
 
 
-def test_progress_within_a_long_document_counts_its_chunks(shelf):
-    shelf.write("long.md", "\n\n".join(f"## Part {number}\n\n{'word ' * 100}{number}." for number in range(1100)))
+def test_progress_within_a_long_document_counts_its_chunks(shelf, monkeypatch):
+    monkeypatch.setattr(writing, "CHUNKS_A_BATCH", 10)
+    monkeypatch.setattr(writing, "MANY_CHUNKS", 40)
+    shelf.write("long.md", "\n\n".join(f"## Part {number}\n\n{'word ' * 100}{number}." for number in range(40)))
     told: list[tuple[int, str]] = []
     shelf.ingest(progress=lambda done, total, label: told.append((done, label)))
 
     assert told == [
         (0, "01_regulatory/gst.md"),
-        *[(0, f"long.md, {written} of 1,103 chunks") for written in ("0", "0", "275", "551")],
+        *[(0, f"long.md, {written} of 43 chunks") for written in (0, 0, 10, 21)],
         (0, "long.md"),
         (2, "done"),
     ]

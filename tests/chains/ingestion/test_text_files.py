@@ -123,6 +123,7 @@ def test_a_link_is_as_internal_as_its_name_and_as_what_it_leads_to(shelf, tmp_pa
     assert shelf.ingest(shelf.corpus, tmp_path / "internal").internal == 2
 
 
+@pytest.mark.untraced
 def test_a_heading_of_a_megabyte_is_no_name_that_every_chunk_carries(shelf):
     shelf.write("02_carriers/line.md", "# " + "long " * 20_000 + "\n\nWords.\n\n## Part\n\n" + "Sails weekly. " * 500)
     shelf.ingest()

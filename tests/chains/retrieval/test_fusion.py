@@ -68,6 +68,7 @@ def test_words_lift_a_chunk_over_a_nearer_one():
 SCORES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 20), st.integers(0, 3), st.booleans()), max_size=60)
 
 
+@pytest.mark.untraced
 @given(SCORES)
 def test_ranking_loses_and_adds_nothing(rows):
     found = [

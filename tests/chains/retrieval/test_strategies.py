@@ -141,6 +141,7 @@ def test_a_word_of_the_language_is_searched_for_as_it_was_typed(desk):
     assert error[0].metadata["fused_score"] < meant[0].metadata["fused_score"]
 
 
+@pytest.mark.untraced
 @given(question=st.text(min_size=1, max_size=40), top_k=st.integers(0, 8), threshold=st.floats(0, 1))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_limits_and_the_audience_hold_for_any_question(desk, question, top_k, threshold):

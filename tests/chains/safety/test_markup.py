@@ -152,6 +152,7 @@ def test_pieces_show_what_the_whole_shows_and_no_address_of_a_stranger(pieces: l
     assert "<img\u00a0" not in shown
 
 
+@pytest.mark.untraced
 def test_a_long_run_of_hostile_openings_is_read_in_time():
     for unit in ("<!--", "](", "<a ", "[a](b ", "<a =", "![", "http://"):
         filtered(*[unit * 250] * 80)
@@ -193,11 +194,13 @@ def shown() -> dict[str, str]:
     return {text: filtered(text) for text in TEXTS}
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("renderer", RENDERERS)
 def test_no_renderer_links_a_bare_address_whatever_stands_before_it(renderer: str, shown: dict[str, str]):
     assert {text: found for text in TEXTS if (found := links(shown[text], renderer))} == {}
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("size", [1, 7])
 def test_a_stream_shows_of_a_bare_address_what_the_whole_answer_shows(size: int, shown: dict[str, str]):
     assert {text: filtered(*cut(text, size)) for text in TEXTS} == shown
