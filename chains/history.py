@@ -1,7 +1,7 @@
 """The conversation before a question: who said what, oldest first."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -65,15 +65,19 @@ class HistoryWindow:
 
     def turns(self, history: Sequence[Any] | None) -> list[Turn]:
         """Return the turns, oldest first, as `turns_of` reads them, from a user's on; answers without their markers."""
-        kept: list[Turn] = []
-        left = self.max_tokens
-        for role, text in reversed(turns_of(history)):
-            turn = Turn(role, without_markers(text) if role == "assistant" else text)
-            left -= self.tokens.count(turn.text)
-            if left < 0:
-                break
-            kept.insert(0, turn)
-        return kept[1:] if kept and kept[0].role == "assistant" else kept
+        turns = (Turn(role, without_markers(text) if role == "assistant" else text) for role, text in turns_of(history))
+        return newest(list(turns), self.max_tokens, self.tokens.count)
+
+
+def newest(turns: Sequence[Turn], most: int, size: Callable[[str], int]) -> list[Turn]:
+    """Return the last turns whose texts are together not larger than `most`; they begin with a user's."""
+    kept: list[Turn] = []
+    for turn in reversed(turns):
+        most -= size(turn.text)
+        if most < 0:
+            break
+        kept.insert(0, turn)
+    return kept[1:] if kept and kept[0].role == "assistant" else kept
 
 
 def without_markers(text: str) -> str:

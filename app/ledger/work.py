@@ -16,7 +16,7 @@ from app.ledger.database import Database
 from app.ports import Message
 from chains.caching.typed_cache import StoreError
 from chains.errors import SessionError, SessionNotFoundError, VectorStoreError, WaypointError
-from chains.history import Turn
+from chains.history import Turn, newest
 
 MOST_BYTES = 256 * 2**20
 TRIM_EVERY = 100  # Values that a process keeps before it looks for expired ones.
@@ -240,12 +240,5 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 def trimmed(turns: Sequence[Turn]) -> list[Turn]:
     """Return the last turns that the bounds of one conversation allow; they begin with a user's."""
-    last: list[Turn] = []
-    left = MOST_CHARACTERS
-    for role, words in reversed(turns[-MOST_TURNS:]):
-        turn = Turn(role, words[: MOST_CHARACTERS // 2])
-        left -= len(turn.text)
-        if left < 0:
-            break
-        last.insert(0, turn)
-    return last[1:] if last and last[0].role == "assistant" else last
+    short = [Turn(role, words[: MOST_CHARACTERS // 2]) for role, words in turns[-MOST_TURNS:]]
+    return newest(short, MOST_CHARACTERS, len)

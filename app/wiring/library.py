@@ -69,7 +69,6 @@ class Library:
         return self.catalogue_of(self.current(), audience or caller_audience())
 
     def catalogue_of(self, current: Passages, audience: Audience) -> Catalogue:
-        """Return the documents of the index as it is now that an audience may see."""
         today = datetime.now(UTC).date()
         with self._lock:
             if self._listed is None or self._listed[0] is not current or self._listed[1] != today:
@@ -165,7 +164,6 @@ def in_force(contents: Passages) -> dict[str, str]:
 
 
 def describe_scope(settings: Settings, contents: Passages) -> str:
-    """Return a sentence on which questions are declined before the search."""
     if settings.retrieval.scope_file == OFF:
         return "SCOPE_FILE=off: no question is declined before the search"
     if settings.retrieval.scope_file is not None:

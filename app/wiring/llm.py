@@ -89,7 +89,6 @@ def providers_of(models: Mapping[str, BaseChatModel]) -> list[tuple[str, Provide
 
 
 async def close(models: Mapping[str, BaseChatModel]) -> None:
-    """Close the connections of the chat models; they cannot be called afterwards."""
     from app.adapters.llm.validated_model import ValidatedModel
 
     for _, provider in providers_of(models):

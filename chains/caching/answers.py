@@ -172,7 +172,6 @@ class CachedRetriever(ChunkRetriever):
     version: Callable[[], str | None]
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the chunks that were found under the same conditions before, or search."""
         limits: dict[str, Any] = {"top_k": top_k, "threshold": threshold}
         version = self.version()
         if version is None:

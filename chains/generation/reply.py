@@ -131,19 +131,14 @@ class Reply:
 def readable(result: ChatResult, max_tokens: int) -> ChatResult:
     """Return the result with messages without thoughts, none longer than its allowance."""
     most = TOLERANCE * max_tokens * CHARACTERS_PER_TOKEN
-    messages = [without_reasoning(one.message) for one in result.generations]
-    if any(len(message.text) > most for message in messages):
-        log.warning("reply_cut", max_tokens=max_tokens)
-    cut = [
-        {"content": message.text[:most], "response_metadata": message.response_metadata | TOO_LONG}
-        if len(message.text) > most
-        else None
-        for message in messages
-    ]
-    generations = [
-        ChatGeneration(message=message.model_copy(update=update), generation_info=one.generation_info)
-        for message, update, one in zip(messages, cut, result.generations, strict=True)
-    ]
+    generations = []
+    for one in result.generations:
+        message = without_reasoning(one.message)
+        if len(message.text) > most:
+            log.warning("reply_cut", max_tokens=max_tokens)
+            update = {"content": message.text[:most], "response_metadata": message.response_metadata | TOO_LONG}
+            message = message.model_copy(update=update)
+        generations.append(ChatGeneration(message=message, generation_info=one.generation_info))
     return ChatResult(generations=generations, llm_output=result.llm_output)
 
 

@@ -240,7 +240,6 @@ class CompressionRetriever(ChunkRetriever):
     concurrency: int = 5
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the chunks in the order of the other retriever, compressed where it worked."""
         found = self.retriever.find(query, top_k=top_k, threshold=threshold, filters=filters, callbacks=callbacks)
         asked = [{"document": escape_tag(document.page_content, "document"), "question": query} for document in found]
         config = RunnableConfig(callbacks=callbacks, max_concurrency=self.concurrency, run_name="compress")

@@ -59,7 +59,6 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
     state_schema = CitationState
 
     def before_model(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Return the new answers of tools with the numbers of the thread."""
         sources = list(state.get("cited_sources", []))
         counted = [one for message in state["messages"] if (one := _counted(message, sources))]
         return {"messages": counted, "cited_sources": sources} if counted else None

@@ -160,7 +160,6 @@ def _in_file(doc_id: str | None, quote: str, start: int, catalogue: Catalogue | 
 
 @lru_cache(maxsize=FILES)
 def _read(path: Path, _written: int, _size: int) -> tuple[str, str | None]:
-    """Return a file's SHA-256, and its text where it is UTF-8."""
     content = path.read_bytes()
     try:
         text = content.decode()

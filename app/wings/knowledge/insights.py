@@ -131,7 +131,6 @@ def _date(at: float, form: str) -> str:
 
 
 def lacks_answer(answer: LoggedAnswer) -> bool:
-    """Return whether a question ended without a sure answer, or with a bad score."""
     if answer.outcome == "answered":
         return answer.level in LOW if answer.score is None else answer.score < 0
     return answer.outcome in UNSURE

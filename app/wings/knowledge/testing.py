@@ -135,7 +135,6 @@ def _is_said(text: str, said: str) -> bool:
 
 
 def _cited(answer: Answer) -> Iterator[Sequence[str]]:
-    """Yield the names of each cited document: its id, title and file."""
     sources: list[Mapping[str, Any]] = [passage["metadata"] for passage in answer["documents"]]
     files = {source.get("doc_id"): str(source["file_path"]) for source in reversed(sources) if source.get("file_path")}
     for citation in answer["citations"]:

@@ -157,7 +157,6 @@ class _Mail:
 
 
 def _parts(message: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield the texts, the forwarded messages and the attachments of a message in their order."""
     kind = message.get_content_type()
     if kind == "message/rfc822" and depth < MOST_FORWARDS:
         for inner in message.iter_parts():

@@ -57,7 +57,6 @@ def _text(slide: Any) -> str:
 
 
 def _parts(shapes: Iterable[Any], depth: int = 0) -> Iterator[str]:
-    """Yield the text of each shape, those of a group in its place."""
     for shape in shapes:
         if hasattr(shape, "shapes") and depth < MAX_DEPTH:
             yield from _parts(shape.shapes, depth + 1)

@@ -18,7 +18,6 @@ class SentenceTransformersEncoder(BaseCrossEncoder):
         self._model = CrossEncoder(name)
 
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
-        """Return a score for each pair of question and passage; more is more relevant."""
         return [float(score) for score in self._model.predict(text_pairs, show_progress_bar=False)]
 
 

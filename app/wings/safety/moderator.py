@@ -129,7 +129,6 @@ def moderation_of(settings: Settings, clock: Clock) -> Moderation | None:
 
 
 def _guard_model(settings: Settings, clock: Clock) -> tuple[Moderator, Callable[[], Awaitable[None]]]:
-    """Return a moderator whose model at Groq writes the verdict, and what closes it."""
     name = settings.llm.model
     asked: dict[str, Any] = {
         "llm_provider": "groq",
