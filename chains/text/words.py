@@ -27,7 +27,9 @@ STOP_WORDS: Final = word_set("""
     than that the their theirs them themselves then there therefore these they this those though through thus to too
     under until up upon us ve very via was we were what when where whether which while who whom whose why will with
     within without won would yes yet you your yours im pls plz thx u ur whats whens wheres myself yourself ourselves
-    yourselves someone somebody something anyone anybody anything everyone everybody everything
+    yourselves someone somebody something anyone anybody anything everyone everybody everything arent btw cant couldnt
+    didnt doesnt dont fyi hasnt havent hello hey hi hows isnt ive ok okay shouldnt thats theres vs versus wasnt werent
+    weve whos wont wouldnt youre youve
     """)
 """Words of grammar. A word in capitals that is one of these may still be a name."""
 

@@ -481,7 +481,8 @@ class Evidence:
         """
         if one is other or other.is_left > one.is_left or repeats(one.text, other.text):
             return True
-        if not is_measured(self.question.wants) or one.block == other.block:
+        wants = self.question.wants
+        if (wants and not is_measured(wants)) or one.block == other.block:
             return False
         known = self.question.quantities
         mine = [one for one in one.statement.quantities if not one.label and not any(map(one.equals, known))]

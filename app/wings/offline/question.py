@@ -80,10 +80,11 @@ _SHORT_FORMS: Final = dict(  # What people write for a word where they type fast
     pair.split("=")
     for pair in word_list("""
         acct=account addr=address amt=amount appt=appointment bbq=barbecue cert=certificate chq=cheque cust=customer
-        dept=department doc=document docs=document ext=extension govt=government hr=hour hrs=hour info=information
-        intl=international inv=invoice max=maximum mgr=manager min=minimum mins=minute msia=malaysia mth=month
-        ops=operations pax=person pkg=package pmt=payment pwd=password qty=quantity ref=reference reg=registration
-        std=standard tel=telephone temp=temperature vacc=vaccination wk=week wks=week yr=year yrs=year""")
+        dept=department doc=document docs=document ext=extension fri=friday govt=government hr=hour hrs=hour
+        info=information intl=international inv=invoice max=maximum mgr=manager min=minimum mins=minute mon=monday
+        msia=malaysia mth=month ops=operations pax=person pkg=package pmt=payment pwd=password qty=quantity
+        ref=reference reg=registration sat=saturday std=standard sun=sunday tel=telephone temp=temperature
+        thu=thursday tue=tuesday vacc=vaccination wed=wednesday wk=week wks=week yr=year yrs=year""")
 )
 _VOWELS: Final = frozenset("aeiou")
 _SHORT_SUBJECT: Final = 2

@@ -189,6 +189,14 @@ def test_an_abbreviation_stands_for_words_beside_it_with_its_initials(text, know
     assert words_of(text).long_forms == {short: {stem(word) for word in long} for short, long in known.items()}
 
 
+def test_two_statements_with_one_figure_agree_where_only_words_are_given():
+    rates = entries("[Norland > A]\nThe levy is at 12% of it.\n\n[Norland > B]\nWe pay 12%. They pay 3%.")
+    evidence = Evidence(read("norland levy"), rates)
+    evidence.keep(range(len(evidence.statements)))
+    first = next(place for place, one in enumerate(evidence.statements) if "12%" in one.text)
+    assert [bool(one) for one in evidence.agreement[first]] == ["12%" in one.text for one in evidence.statements]
+
+
 def test_what_each_hour_costs_holds_for_two_hours():
     passage = entries("[Hire > Late]\nAfter 30 minutes each hour costs £7. A call takes 30 minutes.")
     assert Evidence(read("2 hours late, how much"), passage).contradicted == [False, True]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.wings.offline.matching import words_of
+from app.wings.offline.matching import Matcher, words_of
 from app.wings.offline.question import corrected, read
 from app.wiring.models import word_similarity
 from chains.text.asking import fits
@@ -15,10 +15,16 @@ from chains.text.asking import fits
         ("how long is the wait for a building permit", {"building", "permit"}),
         ("which permits for cosmetics", {"cosmetics"}),
         ("what happens if someone pays late", {"pays"}),
+        ("hey whos doing the bell btw", {"bell"}),
     ],
 )
 def test_words_that_only_ask_name_nothing_and_a_noun_does(question, named):
     assert {term.word for term in read(question).terms if term.carries} == named
+
+
+@pytest.mark.parametrize(("short", "written"), [("sat", "Saturday"), ("thu", "Thursday"), ("wks", "weeks")])
+def test_a_short_form_is_the_word_that_it_stands_for(short, written):
+    assert Matcher(read(f"{short} van"), [f"{written} only"], None).rows([f"{written} only"]).tolist() == [[1.0, 0.0]]
 
 
 @pytest.mark.parametrize(
