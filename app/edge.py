@@ -197,8 +197,7 @@ def _cited(answer: Answer) -> Iterator[str]:
     said = {word.key for word in tokens(answer["answer"])}
     for citations in places.values():
         first, support = citations[0], min(citation["support"] for citation in citations)
-        markers = dict.fromkeys(f"[{citation['number']}] " for citation in citations if citation["number"])
-        numbers = "".join(markers)
+        numbers = "".join(dict.fromkeys(f"[{citation['number']}] " for citation in citations if citation["number"]))
         marker = "" if numbers else "no marker in the text, "
         yield f"{numbers}{cited_name(first)} ({marker}support {support:.2f})"
         statements = (read_statements(citation["quote"]) for citation in citations)

@@ -176,8 +176,7 @@ def _measured(
         from evals.fit import fit_to, labelled
         from evals.rows import pairs_of
 
-        prior = load_model(settings.confidence.model)
-        fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=path.name)
+        fitted = fit_to(labelled(pairs_of(cases, rows)), load_model(settings.confidence.model), fitted_on=path.name)
         write_page(fit, fitted.model.text())
         show(f"\n{fitted.summary}\nWritten to {fit}; use it with CONFIDENCE_MODEL={fit}")
     if certify:

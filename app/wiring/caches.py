@@ -162,8 +162,7 @@ class Certification:
 
         Raise VectorStoreError if the ledger cannot be written.
         """
-        date = datetime.now(UTC).isoformat(timespec="seconds")
-        made = HighCertificate(date=date, made_by=self._made_by(), **values)
+        made = HighCertificate(date=datetime.now(UTC).isoformat(timespec="seconds"), made_by=self._made_by(), **values)
         ledger_of(self.settings).state(FACT, made.model_dump_json())
 
     def forget(self) -> None:

@@ -309,8 +309,7 @@ def open_service(
         answer_log = next((log(index, serving=serving) for log in hooks.wings("knowledge.answer_log:answer_log")), None)
     conversations = Conversations(ledger_of(settings), ttl_s=settings.database.session_ttl, capacity=MOST_CONVERSATIONS)
     observers: list[Observer] = [CallLog(questions=settings.logs.questions), *tracing.observers]
-    access = Access(settings)
-    service = Service(open_answerer(index), access, tracing, conversations, answer_log, observers)
+    service = Service(open_answerer(index), Access(settings), tracing, conversations, answer_log, observers)
     if serving:
         observers.append(service.metrics)
         if index.outbox is not None:

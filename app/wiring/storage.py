@@ -180,8 +180,7 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: P
                 progress(start + len(some), total, "passages")
 
         sources = {known.doc_id: known for known in passages.sources()}
-        change = Change(reset=True, sources=sources, scopes=passages.scopes())
-        into.publish(change, rows(), written=passages.sources())
+        into.publish(Change(reset=True, sources=sources, scopes=passages.scopes()), rows(), written=passages.sources())
     return total
 
 

@@ -136,14 +136,12 @@ class Provider:
     def _generate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
-            reply = compat.generate(self.model, **self._arguments(request))
-            return _read(request, reservation, reply)
+            return _read(request, reservation, compat.generate(self.model, **self._arguments(request)))
 
     async def _agenerate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            reply = await compat.agenerate(self.model, **self._arguments(request))
-            return _read(request, reservation, reply)
+            return _read(request, reservation, await compat.agenerate(self.model, **self._arguments(request)))
 
     def _open(self, request: Request) -> tuple[list[ChatGenerationChunk], Chunks]:
         chunks, head = self._stream(request), []

@@ -25,8 +25,7 @@ class Engine(Protocol):
     """Reads files and embeds texts. The writer takes both in order, whatever is ready first."""
 
     @property
-    def endings(self) -> Collection[str]:
-        """Return the endings of files that it reads, in lower case."""
+    def endings(self) -> Collection[str]: ...
 
     @property
     def batches(self) -> int:
@@ -35,8 +34,7 @@ class Engine(Protocol):
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
         """Yield what each file holds, or why it cannot be used; a bounded number of chunks is read ahead."""
 
-    def embed(self, texts: list[str]) -> Future[Vectors]:
-        """Begin to embed a batch of texts."""
+    def embed(self, texts: list[str]) -> Future[Vectors]: ...
 
     def close(self) -> None:
         """Stop what is under way. What was begun and not taken is lost."""

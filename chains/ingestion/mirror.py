@@ -71,11 +71,9 @@ class KnownCopies(Protocol):
     def known(self) -> list[tuple[str, str, str]]:
         """Return the address, the name and the version of each copy."""
 
-    def keep(self, address: str, name: str, fingerprint: str) -> None:
-        """Write down that a copy is of this version."""
+    def keep(self, address: str, name: str, fingerprint: str) -> None: ...
 
-    def forget(self, addresses: Iterable[str]) -> None:
-        """Forget copies that are deleted."""
+    def forget(self, addresses: Iterable[str]) -> None: ...
 
 
 def mirror(

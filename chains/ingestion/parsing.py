@@ -38,8 +38,7 @@ class Parser(Protocol):
     """Parses files that have one of the `endings` (in lower case)."""
 
     @property
-    def endings(self) -> Collection[str]:
-        """Return the endings that a loader reads."""
+    def endings(self) -> Collection[str]: ...
 
     def parse(self, path: Path) -> Parsed:
         """Return what a file holds. Raise IngestionError if it is unreadable, or has no text."""
@@ -51,8 +50,7 @@ class Parser(Protocol):
 def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> Parsed:
     """Load a file by the loader of its ending, and cut it. Raise IngestionError if it is unreadable, or has no text."""
     try:
-        source = loaders[path.suffix.lower()](path)
-        return _parsed(source, path.suffix.lower(), chunker)
+        return _parsed(loaders[path.suffix.lower()](path), path.suffix.lower(), chunker)
     except (IngestionError, MemoryError):
         raise
     except Exception as error:  # Whatever a hostile file makes a library do, the run goes on.

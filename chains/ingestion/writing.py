@@ -44,14 +44,11 @@ class Change:
 class Index(Protocol):
     """What an ingestion reads of an index, and where it prepares a change."""
 
-    def count(self) -> int:
-        """Return the number of chunks."""
+    def count(self) -> int: ...
 
-    def sources(self) -> Collection[Source]:
-        """Return the sources of all documents."""
+    def sources(self) -> Collection[Source]: ...
 
-    def ids_of(self, doc_id: str) -> set[str]:
-        """Return the ids of a document's chunks."""
+    def ids_of(self, doc_id: str) -> set[str]: ...
 
     def staged(self, ids: Sequence[str]) -> set[str]:
         """Return which of the chunks were embedded already, by a run that did not come to its end."""

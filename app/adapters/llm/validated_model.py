@@ -61,8 +61,7 @@ def status_error(response: httpx.Response) -> LLMError:
     if status == httpx.codes.REQUEST_TIMEOUT:
         return LLMTimeoutError(TIMED_OUT, retry_after_s=wait)
     if status == httpx.codes.CONFLICT or status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        msg = f"the language model failed with status {status}; try again"
-        return LLMUnavailableError(msg, retry_after_s=wait)
+        return LLMUnavailableError(f"the language model failed with status {status}; try again", retry_after_s=wait)
     if status in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
         return LLMRejectedError(f"the language model refused the key (status {status}); check LLM_API_KEY")
     if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:

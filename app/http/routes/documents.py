@@ -294,8 +294,7 @@ async def _drawn(
     try:
         found = await draw(library.pages, indexed) if indexed else None
     except PagesBusyError:
-        retry_after_s = math.ceil(PAGE_TIMEOUT_S)
-        raise RequestRefusedError(503, BUSY, {"Retry-After": str(retry_after_s)}) from None
+        raise RequestRefusedError(503, BUSY, {"Retry-After": str(math.ceil(PAGE_TIMEOUT_S))}) from None
     if found is None:
         raise HTTPException(404, NO_PAGE)
     return found

@@ -71,8 +71,7 @@ class Bucket:
         for name, about in self._listed():
             address, path = f"{scheme}://{about['name']}", PurePosixPath(name)
             if path.name not in ALSO and path.suffix.lower() not in self.endings:
-                reason = f"no loader reads {path.suffix or 'files without an ending'}"
-                yield Unread(address, reason, on_purpose=True)
+                yield Unread(address, f"no loader reads {path.suffix or 'files without an ending'}", on_purpose=True)
             elif not is_safe_name(name):
                 yield Unread(address, "its name cannot be that of a file here; rename it")
             elif (about.get("size") or 0) > self.max_bytes:
