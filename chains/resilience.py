@@ -80,7 +80,6 @@ class CircuitBreaker:
     It holds no lock while a call runs, so threads and event loops can share it.
 
     Args:
-        clock: tells the time.
         name: the service's name, for messages.
         failures: this many failures in a row open it.
         reset_s: after this many seconds it allows a trial.

@@ -184,7 +184,6 @@ class CertifiedConfidence:
     """The calibrated confidence with a threshold that was certified on questions with known answers.
 
     Args:
-        strategy: what scores the answers.
         threshold: the certified least score of the high level.
         promise: what the high level then means, in words.
         models: the language models whose answers were certified.

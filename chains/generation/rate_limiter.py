@@ -33,7 +33,6 @@ class RateLimiter:
     """Reserves times for requests.
 
     Args:
-        clock: tells the time.
         requests: at most this many in any minute; None is no limit.
         tokens: at most this many in any minute, of prompts and replies together; None is no limit.
         max_wait_s: a longer wait is refused.
