@@ -305,7 +305,10 @@ class Evidence:
         wants = self.question.wants
         is_verdict = "verdict" in wants and VERDICT.match(one.text)
         is_listed = one.statement.kind != "sentence" and not LISTED.isdisjoint(wants)
-        return 1.0 if is_verdict or is_listed else fits(one.text, wants, self.question.text)
+        keys = {term.key for term in self.question.terms}
+        is_defined = not keys.isdisjoint(words_of(one.text).long_forms)
+        defines = is_defined and ("definition" in wants or len(keys) == 1)
+        return 1.0 if is_verdict or is_listed or defines else fits(one.text, wants, self.question.text)
 
     def _compare_rows(self, known: Sequence[float | None]) -> tuple[list[bool], Matrix]:
         """Return which rows are others than the question names, and how their ranges fit its figures.

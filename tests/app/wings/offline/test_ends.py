@@ -158,7 +158,7 @@ def test_a_bound_is_looked_up_in_the_range_beyond_it(question, who):
 
 
 SHORT = "| Short | Long |\n|---|---|\n| **MLR** | Monthly lift report, for the bureau |\n| ROV | Right of visit |"
-DUE = "- The monthly lift report: by the 5th\n- The fire report: by the 9th"
+DUE = "The ROV ends at noon.\n\n- The monthly lift report: by the 5th\n- The fire report: by the 9th"
 
 
 @pytest.mark.parametrize(
@@ -167,11 +167,12 @@ DUE = "- The monthly lift report: by the 5th\n- The fire report: by the 9th"
         ("when is the MLR due", "The monthly lift report: by the 5th"),
         ("mlr deadline", "The monthly lift report: by the 5th"),
         ("What does MLR stand for?", "MLR"),
+        ("rov", "ROV – Long: Right of visit"),
     ],
 )
 def test_what_an_abbreviation_stands_for_is_read_where_the_context_tells_it(question, first):
     model = OfflineChatModel(similarity=word_similarity())
-    answer = ask(question, f"[Words]\n{SHORT}", f"[Reports > Dates]\n{DUE}", model=model, scores=NEAR)
+    answer = ask(question, f"[Reports > Dates]\n{DUE}", f"[Words]\n{SHORT}", model=model, scores=NEAR)
     assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
 
 
