@@ -3,7 +3,6 @@
 import asyncio
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -24,7 +22,8 @@ from chains.clock import Clock, SystemClock
 from tests.exchange import read_exchange
 from tests.fakes import MODEL
 from tests.faulty import FaultyGroq, running
-from tests.waiting import PATIENCE_S, wait_until
+from tests.served import served
+from tests.waiting import PATIENCE_S
 
 QUESTION = "What is the surcharge on weekends?"
 POSTED = {"query": QUESTION}
@@ -74,28 +73,12 @@ def write_corpus(folder: Path) -> Path:
     return folder
 
 
-@contextmanager
 def serving(
     settings: Settings, *, connection: type[BoundedConnection] = BoundedConnection, clock: Clock | None = None
-) -> Iterator[str]:
-    """Run the service while the body runs; yield its address."""
-    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
-        config = uvicorn.Config(
-            create_app(open_service(settings, clock=clock or SystemClock())),
-            log_level="error",
-            ws="none",
-            loop="asyncio",
-            http=connection,
-        )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        wait_until(lambda: server.started)
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
+) -> served:
+    """Run the service while the body runs; it gives its address."""
+    app = create_app(open_service(settings, clock=clock or SystemClock()))
+    return served(app, connection=connection, proxies="127.0.0.1")
 
 
 def key_entry(name: str, key: str, scopes: str) -> str:

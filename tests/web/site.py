@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
-from typing import Any
 
-from tests.loopback import listening
+from tests.loopback import Handler, listening
 
 
 class Site:
@@ -20,18 +18,11 @@ class Site:
 def other_site() -> Iterator[Site]:
     """Run the server while the body runs."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Page(Handler):
         def do_GET(self) -> None:
-            payload = site.html.encode() if self.path == "/" else b""
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
+            headers = {"Content-Type": "text/html; charset=utf-8"}
+            self.reply(site.html if self.path == "/" else "", headers=headers)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    with listening(Handler) as url:
+    with listening(Page) as url:
         site = Site(url)
         yield site
