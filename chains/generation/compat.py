@@ -1,7 +1,7 @@
 """LangChain's methods of chat models that are not public, for a model that calls others within its own run.
 
 The public `invoke` and `stream` would start a second run for each call. `_generate` and `_stream` are what every
-chat model implements; `tests/chains/generation/test_compat.py` fails where LangChain changes them.
+chat model implements; `tests/chains/generation/test_generate.py` fails where LangChain changes them.
 """
 
 from collections.abc import AsyncGenerator, Generator
