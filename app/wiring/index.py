@@ -94,12 +94,43 @@ class Index:
         """
         if not reset:
             bring_index_over(self.settings, self.stored)
-        paths, copies = fetch(self.settings, given, progress)
+        copies = Mirrored()
+        paths = [self._fetched(str(one), copies, progress) if is_address(one) else Path(one) for one in given]
         with self.stored.locked():
             report = self.add(paths, reset=reset, progress=progress, addresses=copies.addresses, **options)
         return replace(
             report, problems=[*copies.problems, *report.problems], skipped=[*copies.skipped, *report.skipped]
         )
+
+    def _fetched(self, address: str, every: Mirrored, progress: Progress | None) -> Path:
+        """Return the copies' folder. The address is stored and shown, so it has no user name and no key."""
+        settings, parts, schemes, msg = self.settings, urlsplit(address), hooks.names("sources"), ""
+        if parts.scheme not in schemes:
+            known = ", ".join(f"{scheme}://" for scheme in schemes)
+            msg = f"{parts.scheme}:// cannot be read; an address begins with {known}"
+        elif "@" in parts.netloc:
+            msg = "addresses are stored and shown, so leave out user names and keys"
+        elif not parts.netloc:
+            msg = f"{parts.scheme}:// needs a bucket or a host"
+        if msg:
+            raise IngestionError(msg)
+        base, ledger = folder_beside(settings, "sources"), self.stored.database
+        key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
+        try:
+            with ledger.lock(f"fetch-{key}") as ours:
+                if not ours:
+                    raise IngestionError("another process is fetching it")
+                opened = hooks.load("sources", parts.scheme)
+                source, folder, name = opened(settings, address, parser(settings).endings)
+                incoming, files = base / "incoming" / key, base / "files" / folder
+                copies = mirror(source, files, Copies(ledger, key), incoming=incoming, progress=progress)
+        except IngestionError as error:
+            raise IngestionError(f"{parts.scheme}://{parts.netloc}{parts.path}: {error}") from error
+        every.addresses.update(copies.addresses)
+        every.problems.extend(copies.problems)
+        every.skipped.extend(copies.skipped)
+        copied: Path = files / name
+        return copied
 
     def add(
         self,
@@ -182,42 +213,3 @@ ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 def is_address(given: Path | str) -> bool:
     """Return whether a text is an address like s3://bucket rather than a path."""
     return isinstance(given, str) and ADDRESS.match(given) is not None
-
-
-def fetch(settings: Settings, given: Sequence[Path | str], progress: Progress | None) -> tuple[list[Path], Mirrored]:
-    """Return the paths, for each address the folder with updated copies of its documents, and a report on the copies.
-
-    Raise IngestionError if an address cannot be read, or another process fetches it.
-    """
-    every = Mirrored()
-    paths = [_fetch(settings, str(one), every, progress) if is_address(one) else Path(one) for one in given]
-    return paths, every
-
-
-def _fetch(settings: Settings, address: str, every: Mirrored, progress: Progress | None) -> Path:
-    """Return the copies' folder. The address is stored and shown, so it has no user name and no key."""
-    parts, schemes, msg = urlsplit(address), hooks.names("sources"), ""
-    if parts.scheme not in schemes:
-        msg = f"{parts.scheme}:// cannot be read; an address begins with {', '.join(f'{one}://' for one in schemes)}"
-    elif "@" in parts.netloc:
-        msg = "addresses are stored and shown, so leave out user names and keys"
-    elif not parts.netloc:
-        msg = f"{parts.scheme}:// needs a bucket or a host"
-    if msg:
-        raise IngestionError(msg)
-    base, ledger = folder_beside(settings, "sources"), ledger_of(settings)
-    key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
-    try:
-        with ledger.lock(f"fetch-{key}") as ours:
-            if not ours:
-                raise IngestionError("another process is fetching it")
-            source, folder, name = hooks.load("sources", parts.scheme)(settings, address, parser(settings).endings)
-            incoming, files = base / "incoming" / key, base / "files" / folder
-            copies = mirror(source, files, Copies(ledger, key), incoming=incoming, progress=progress)
-    except IngestionError as error:
-        raise IngestionError(f"{parts.scheme}://{parts.netloc}{parts.path}: {error}") from error
-    every.addresses.update(copies.addresses)
-    every.problems.extend(copies.problems)
-    every.skipped.extend(copies.skipped)
-    copied: Path = files / name
-    return copied
