@@ -166,6 +166,8 @@ def test_a_marker_is_never_shown_half(text):
 
 
 @given(TEXTS, st.sampled_from(["title", "numbered"]))
+@example(r"[a \[b] c", "title")
+@example("[9]a", "numbered")
 def test_reading_never_fails_and_its_offsets_and_quotes_are_true(text, style):
     words = rewrite(text, (NumberedMarkers if style == "numbered" else TitledMarkers)(SHOWN))
     reading = read(text, style=style, min_citations=0)
