@@ -20,6 +20,7 @@ from app.adapters.embeddings.onnx import OnnxEmbeddings, WordPieces
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Passages
 from app.ledger.work import Copies, Faults
+from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.library import Library, read_scopes
@@ -43,7 +44,7 @@ class Parts:
     embeddings: Embeddings | None = None
     model: BaseChatModel | None = None
     chain: Runnable[Any, Any] | None = None
-    outbox: Any = None
+    outbox: Outbox | None = None
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,11 @@ class Index:
     library: Library
 
     @cached_property
-    def outbox(self) -> Any:
-        """Return the outbox of the wing of events; None where none are published."""
+    def outbox(self) -> Outbox | None:
         events = self.settings.events
         if self.parts.outbox is None and events.rabbitmq_url is not None and events.enabled:
-            return hooks.wing("events.plugin:outbox")(self.settings)
+            made: Outbox = hooks.wing("events.plugin:outbox")(self.settings)
+            return made
         return self.parts.outbox
 
     def ingest(

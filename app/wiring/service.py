@@ -17,6 +17,7 @@ from app import hooks
 from app.adapters.identity import ApiKeys, Authenticator, Identity, Scope
 from app.ledger.work import MOST_CONVERSATIONS, Conversations
 from app.observability.call_log import CallLog
+from app.ports import AnswerLog
 from app.settings import Settings, load_settings, unused_variables
 from app.wiring.chain import Answerer, open_answerer, redact_of, safe_text
 from app.wiring.index import Index, Parts, open_index
@@ -133,14 +134,14 @@ class Service:
     """Answers questions of callers.
 
     Attributes:
-        answer_log: The log of answers (a `KeptAnswers`); None if it is off, or this service only tests or measures.
+        answer_log: The log of answers; None if it is off, or this service only tests or measures.
     """
 
     answerer: Answerer
     access: Access
     tracing: Tracing
     conversations: ConversationStore
-    answer_log: Any
+    answer_log: AnswerLog | None
     observers: list[Observer]
     _numbered: dict[str, Chain] = field(default_factory=dict, init=False)
 
