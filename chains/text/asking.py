@@ -31,7 +31,9 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     (
         "money",
         r"(?<!free of )(?<!without )(?<!no )\b(?:price|cost|fee|(?:sur)?charge|premium|fine)s?\b"
-        r"|\bwhat do (?:i|we) (?:pay|owe)\b",
+        r"|\bwhat do (?:i|we) (?:pay|owe)\b"
+        r"|\bhow much (?:is|are|was|were|for)\b(?!.*\b(?:weight|load|size|capacity|population|number|percentage|allowed"
+        r"|included|left|needed|permitted|required)\b)",
     ),
     (
         "number",
@@ -52,7 +54,8 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     (
         "list",
         r"^\W*(?:which|list|name)\b|\b(?:types|kinds|examples|ways|steps|docs|documents|documentation|papers|permits"
-        r"|requirements|items|options|reasons)\b",
+        r"|requirements|items|options|reasons)\b"
+        r"|\bwhat (?:do|must|should) (?:i|we|you) (?:(?:have|need) to )?(?:do|bring|need|prepare|provide|show|take)\b",
     ),
     ("manner", r"\bhow (?:do|does|did|to|can|could|should|would)\b|\bsteps\b"),
     ("exception", r"^\W*(?:wh\w+|list|name)\b.*(?:\b(?:not|never|cannot|except|exclu\w+|exempt\w*)\b|n['’]t\b)"),
@@ -102,9 +105,7 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
         re.IGNORECASE,
     ),
     "money": re.compile(r"\b(?:free|included|waived|no (?:charge|cost|fee)s?)\b", re.IGNORECASE),
-    "number": re.compile(
-        r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|half|none|zero|hundred|thousand|million)\b", re.I
-    ),
+    "number": re.compile(r"\b(?:half|none|hundred|thousand|million)\b", re.IGNORECASE),
     "date": re.compile(
         r"\b1\d\d\d\b|\b20\d\d\b|\b\d{1,2}:\d\d\b|\b(?:minute|hour|day|week|month|year|decade|centur)(?:s|y|ies)?\b"
         rf"|(?:\d|\b(?:in|of|by|from|to|until|till|since|every|each|and|or|late|early|mid)|[,(])[ -]"
@@ -129,7 +130,7 @@ STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "address", "duration", "coun
 def kinds(question: str) -> frozenset[Kind]:
     """Return the kinds of answer that the form of a question asks for."""
     asked = {kind for kind, form in _ASKS.items() if form.search(question)}
-    return frozenset(asked - {"number"} if asked & {"duration", "date"} else asked)
+    return frozenset(asked - {"number"} if asked & {"duration", "date", "money"} else asked)
 
 
 def is_measured(wanted: Collection[Kind]) -> bool:
@@ -158,13 +159,16 @@ def _gives(kind: Kind, text: str, question: str) -> bool | None:
     A clock's time is also a length, as of a song, but no number of days.
     """
     form = _GIVES.get(kind)
+    if kind == "number" and any(one.measure != "date" and not one.label for one in quantities(text)):
+        return True
     if kind not in STRICT[3:]:
         return bool(form and form.search(text))
     known = {(one.measure, one.low, one.high) for one in quantities(question)}
     figures = [one for one in quantities(text) if not one.label and (one.measure, one.low, one.high) not in known]
     measures = {one.measure for one in figures if not SINCE.search(text, 0, one.start)} - _PRODUCTS
     if not measures:
-        return bool(form.search(text)) or (None if kind == "money" else False) if form else None
+        is_open = kind == "money" and "how much" not in question.lower()
+        return bool(form.search(text)) or (None if is_open else False) if form else None
     if kind == "duration" and "time of day" in measures and "how long" in question.lower():
         return True
     if kind in _MEASURES:

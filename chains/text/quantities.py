@@ -115,6 +115,8 @@ _LABELS: Final = word_set(
     "step section chapter article rule page table figure phase no item form class part version incoterms number annex "
     "appendix option level clause paragraph source line tier grade type method model zone un iso hs"
 )
+_DIALLED: Final = word_set("call dial ring phone")  # "Call 112", but "call 20 minutes ahead".
+LONGEST_WAIT: Final = 99
 _JOINS: Final = re.compile(r"\s*(?:-|–|—|to|and|until|through)\s*(?:[A-Z]{0,3}[$€£¥]\s?|[A-Z]{3}\s)?$", re.IGNORECASE)
 _MONTH: Final = rf"(?P<month>{'|'.join(MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _DATE: Final = re.compile(
@@ -187,7 +189,8 @@ def _minutes(match: re.Match[str]) -> int:
 def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
     word = words[place]
     value, start, end = float(word.key), word.start, word.end
-    label = place > 0 and words[place - 1].text.lower() in _LABELS
+    name = words[place - 1].text.lower() if place else ""
+    label = name in _LABELS or (name in _DIALLED and value > LONGEST_WAIT)
     if behind := _BEHIND.match(text, word.end):
         name = behind["currency"] and _CURRENCIES.get(behind["currency"], behind["currency"].upper())
         measure = "%" if behind["percent"] else name or "temperature"

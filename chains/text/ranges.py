@@ -41,7 +41,11 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
     return [0.0 if not most else 1.0 if count == most else -1.0 for count in counts]
 
 
-_ELAPSED: Final = re.compile(r"\b(?:after|elapsed|late|overdue|past|since)\b", re.IGNORECASE)
+_ELAPSED: Final = re.compile(
+    r"\b(?:after|beginning|commencing|elapsed|late|overdue|past|since|starting)\b"
+    r"|^(?:(?:\w+ )?(?:date|day|month|valid|week)s? )?from\b",
+    re.IGNORECASE,
+)
 
 
 def _steps(cells: Sequence[tuple[Quantity, ...]]) -> list[tuple[Quantity, ...]]:

@@ -45,7 +45,7 @@ _LIGHT: Final = word_list("""
     approximately nearly almost total various certain role release publish found establish form create produce result
     cause consider believe think want see find provide allow help need require remain continue return join leave left
     move bring turn keep kept put run ran base locate involve appear contain consist refer report claim reveal confirm
-    declare express suggest argue addition support end born""")
+    declare express suggest argue addition support end born stuff thing""")
 
 
 class Token(NamedTuple):

@@ -121,7 +121,11 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     ]
     quoted = compose(evidence, list(dict.fromkeys([*(evidence.statements[row] for row in sides), *close])), most)
     word = verdict(first, evidence) if is_sure and not sides and not VERDICT.match(quoted) else ""
-    if word and {verdict(one, evidence) for one in close} <= {word, ""}:
+    if (
+        word
+        and not quoted.startswith(first.statement.above or "?")
+        and {verdict(one, evidence) for one in close} <= {word, ""}
+    ):
         opening = quoted.partition(" ")[0]
         is_name = any(token.weight and not is_negation(token) for token in tokens(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
@@ -225,35 +229,22 @@ def _cut(items: Sequence[str]) -> list[str]:
 
 def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     """Return the items in markdown with their citation; only citations stand in bare brackets."""
-    entry, said = evidence.entries[one.entry], [_without_verdict(item, one, evidence) for item in items]
-    quoted = [escape_brackets(item) for item in said]
+    entry, quoted = evidence.entries[one.entry], [escape_brackets(item) for item in items]
     statement = one.statement
     label = statement.lead if len(items) == 1 or statement.kind == "row" else statement.above
     asked = {term.key for term in evidence.question.terms}
     alone = len(items) == 1 and statement.is_label
-    telling = (
-        (statement.kind == "item" or len(items) > 1)
-        and label
-        and not label.endswith("?")
-        and (alone or asked & words_of(label).keys.keys())
-    )
-    lead = f"{escape_brackets(label)}:" if telling else ""
+    telling = (statement.kind == "item" or len(items) > 1) and (alone or asked & words_of(label).keys.keys())
+    lead = f"{escape_brackets(label)}:" if label and telling and not label.endswith("?") else ""
+    denied = {any(map(is_negation, tokens(text))) for text in (statement.above, evidence.question.text)}
+    is_same = len(denied) == 1 and evidence.asks(f"{entry.header} {statement.above}")
+    if statement.kind != "row" and statement.above.endswith("?") and not is_same:
+        lead = escape_brackets(statement.above)  # Its "Yes" is said to that question.
     if len(quoted) == 1:
         return f"{lead} {quoted[0]} {entry.marker}".strip()
     marks = {other.said: other.mark for other in entry.statements if other.block == statement.block}
     lines = "\n".join(f"{marks.get(item, '-')} {words}" for item, words in zip(items, quoted, strict=True))
     return (f"{lead}\n\n{lines}" if lead else lines) + f" {entry.marker}"
-
-
-def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
-    """Return a statement without the "Yes," that answers the question above it, where the user asks another one."""
-    rest, above, asked = VERDICT.sub("", item, count=1), one.statement.above, evidence.question
-    is_same = any(map(is_negation, tokens(above))) == any(map(is_negation, tokens(asked.text)))
-    if rest == item or (
-        "verdict" in asked.wants and is_same and evidence.asks(f"{evidence.entries[one.entry].header} {above}")
-    ):
-        return item
-    return rest[:1].upper() + rest[1:]
 
 
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:

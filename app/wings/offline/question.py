@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from chains.ports import WordSimilarity
 from chains.text.asking import Kind, kinds
-from chains.text.quantities import Quantity, quantities
+from chains.text.quantities import UNITS, Quantity, quantities
 from chains.text.tokens import MONTHS, WEIGHTS, Token, fold, tokens
 from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem, word_list, word_set
 
@@ -56,6 +56,10 @@ _ASKED: Final = re.compile(  # "How big", and "which permits", but not "a buildi
     r"\bhow (?:(big|cheap|deep|early|expensive|heavy|high|large|late|old|quick\w*|tall|wide)"
     r"|long\b.{0,24}?\b(wait\w*))\b|(?<!ing )\b(permits?)\b",
     re.I,
+)
+# "How much for 2 adults": the answer says the price of one.
+_COUNTED: Final = re.compile(
+    rf"\bhow much\b.{{0,40}}?\b(\d{{1,2}}|two|three|four|five|six) (?!(?:{'|'.join(UNITS)})\b)[a-z]+(?:s\b|\W*$)", re.I
 )
 _GERUND: Final = re.compile(r"\b(?:an?|the|my|our|your) (\w+ing)\b", re.I)  # A noun: "a building permit".
 _CODED: Final = word_list("""
@@ -170,21 +174,23 @@ def read(text: str, own: str = "", said: str = "") -> Question:
     if any(term.carries for term in terms if term.key in asking):
         weaker = (term._replace(asks=True, weight=CONTEXT_WORD * term.weight) for term in terms)
         terms = tuple(term if term.key in asking else other for term, other in zip(terms, weaker, strict=True))
-    wants = kinds(own or joined)
+    # Behind a whole question stand words of those before, which ask for nothing.
+    asks_for = own or (said if said and text.startswith(f"{said} ") else joined)
+    wants = kinds(asks_for)
     new = {token.key for token in tokens(said)}
     fresh = [] if all(term.key in new for term in terms) else [row for row, term in enumerate(terms) if term.key in new]
     return Question(
         text=text,
         terms=terms,
-        wants=wants | {"definition"} if _WHAT_IS.search(own or joined) and len(terms) <= _SHORT_SUBJECT else wants,
-        codes=frozenset(_CODE.findall(own or joined)),
+        wants=wants | {"definition"} if _WHAT_IS.search(asks_for) and len(terms) <= _SHORT_SUBJECT else wants,
+        codes=frozenset(_CODE.findall(asks_for)),
         names=names,
         background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
-        quantities=_figures(own or joined),
+        quantities=_figures(asks_for),
         fresh_quantities=_figures(said),
         fresh=[row for row in fresh if not terms[row].asks],
-        unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
+        unanswerable=bool(_ORDER.search(asks_for) or _OWN.search(asks_for)),
     )
 
 
@@ -196,7 +202,7 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     """Return the question with each mistyped word as the texts write it.
 
     A word is mistyped where neither the word table nor the texts know it, and the texts hold one that differs by one
-    letter; of several the one that they hold most often.
+    letter, or else begins with it; of several the one that they hold most often.
     """
     unknown = [
         word
@@ -210,6 +216,7 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     right: dict[str, str] = {}
     for word in unknown:
         near = [one for one in one_error_away(word.lower()) & known.keys() if one not in STOP_WORDS]
+        near = near or [one for one in known if one.startswith(stem(word.lower()))]  # "Limos" for "limousines".
         if near and stem(word.lower()) not in stems:
             right[word] = max(sorted(near), key=known.__getitem__)
     return _LETTERS.sub(lambda found: right.get(found[0], found[0]), question)
@@ -231,7 +238,7 @@ def join_initials(text: str) -> str:
 
 def _terms(text: str, content: list[Token], *, trust_capitals: bool) -> list[Term]:
     found: dict[str, Term] = {}
-    asked = {found.start(found.lastindex or 0) for found in _ASKED.finditer(text)}
+    asked = {found.start(found.lastindex or 0) for form in (_ASKED, _COUNTED) for found in form.finditer(text)}
     nouns = {gerund.start(1) for gerund in _GERUND.finditer(text)}
     for token in content:
         country = token.key in COUNTRIES

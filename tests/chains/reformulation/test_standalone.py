@@ -48,6 +48,7 @@ FOLLOW_UPS = {
         (FEE, "Do they give a discount?", "Do they give a discount? entrance fee museum"),
         ("Tell me about door-to-door service.", "What does it include?", "What does it include? door-to-door service"),
         ("What is Form D of the club?", "Who signs it?", "Who signs it? Form D club"),
+        (FEE, "ok back to lockers, do I need a coin", "ok back to lockers, do I need a coin entrance fee museum"),
         (FEE, "Where can I apply?", "Where can I apply? entrance fee museum"),
     ],
     "thanks before a question are left out": [(PARKS, "Thanks! And to Nara?", TO_NARA)],
@@ -173,6 +174,12 @@ def test_whose_address_is_asked_for_is_found_by_the_rest_of_the_words():
 def test_a_whole_question_stands_alone_where_what_it_takes_over_finds_nothing_nearer():
     library = Library(passage(LOCKERS, 0.5), passage(PERMITS, 0.2))
     assert standalone("how much are lockers", after("who guards the gate"), find=library) == "how much are lockers"
+
+
+def test_a_whole_question_stands_alone_where_no_passage_has_its_word():
+    library = Library(passage(LOCKERS, 0.5), passage(PERMITS, 0.2))
+    assert standalone("can i cycle at night", after("lockers"), find=library) == "can i cycle at night"
+    assert standalone("can i cycle it at night", after("lockers"), find=library) != "can i cycle it at night"
 
 
 @pytest.mark.parametrize("question", ["180 cm long?", "3 kg"])

@@ -90,10 +90,16 @@ def fits(head: str, cells: list[str], question: str) -> list[float]:
         ("Days past due", ["7 days", "14 days"], "it is 90 days", 1),
         ("Length", ["shorter than 60 cm", "longer than 60 cm"], "a box of 80 cm", 1),
         ("Order", ["up to SGD 50", "over SGD 50"], "order of 70 sgd", 1),
+        ("Week from", ["4 May 2026", "11 May 2026", "18 May 2026"], "who teaches on 15 May 2026?", 1),
+        ("Valid from", ["1 January 2024", "1 July 2025"], "the fee in March 2025", 0),
     ],
 )
 def test_the_row_whose_range_holds_the_figure_fits(head, cells, question, row):
     assert fits(head, cells, question) == [1.0 if place == row else -1.0 for place in range(len(cells))]
+
+
+def test_a_number_to_call_is_no_amount():
+    assert [one.label for one in quantities("Call 112, or wait 112 minutes.")] == [True, False]
 
 
 @pytest.mark.parametrize(

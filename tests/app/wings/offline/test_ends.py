@@ -217,10 +217,16 @@ def test_a_list_is_whole_where_another_statement_names_some_of_it():
     assert all(f"- {sample}" in answer for sample in ("Blood", "Hair", "Saliva", "Urine"))
 
 
-def test_the_verdict_on_another_question_is_not_taken_for_this_one():
+def test_an_answer_to_another_question_stands_below_that_question():
     entry = "[FAQ > Papers]\n### Is a packing list necessary?\n\nYes, we accept no shipment without a packing list."
     assert ask("Is a packing list really necessary?", entry, scores=NEAR).startswith("Yes, we accept")
-    assert "Yes" not in ask("Can we ship without a packing list?", entry, scores=NEAR)
+    other = ask("Can we ship without a packing list?", entry, scores=NEAR)
+    assert "Is a packing list necessary? Yes, we accept no shipment" in other
+
+
+def test_how_many_are_paid_for_is_no_figure_that_the_answer_has_to_hold():
+    entry = "[Zoo > Tickets]\n| Ticket | Price |\n|---|---|\n| Adult | £18 |\n| Senior | £12 |"
+    assert ask("how much for 2 seniors", entry, scores=[0.6]).startswith("Senior – Price: £12")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from app.wings.offline.matching import Matcher, words_of
 from app.wings.offline.question import corrected, read
 from app.wiring.models import word_similarity
-from chains.text.asking import fits
+from chains.text.asking import fits, kinds
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,17 @@ def test_a_day_or_a_month_is_nobodys_name():
     assert fits("On Sunday it is Jo.", {"who"}, "who has the desk") == 1.0
 
 
+def test_a_price_and_a_number_are_no_year():
+    assert kinds("how much are the badges") == {"money"}
+    assert kinds("how much is the heaviest load") == {"number"}
+    assert fits("Since May 2019 the office sends badges.", {"number"}, "what number of badges") == -1.0
+    assert "list" in kinds("what do i have to bring")
+
+
+def test_behind_a_whole_question_the_words_of_those_before_ask_for_nothing():
+    assert read("Who signs it? tax form price", said="Who signs it?").wants == {"who"}
+
+
 def test_a_word_that_the_documents_write_with_a_hyphen_is_no_typing_error():
     assert corrected("price for an ebike", ["The bike, the e-bike"], word_similarity()) == "price for an ebike"
 
@@ -76,6 +87,7 @@ TEXTS = [
         ("wat documants need for expot to indonesa", "wat documents need for export to indonesia"),
         ("is a cosmetics notificaton vald in Vietnm?", "is a cosmetics notification valid in vietnam?"),
         ("premum for genral cargo", "premium for general cargo"),
+        ("suraba with premia", "surabaya with premia"),
         ("May I send cars to Laos with Maersk via Surabaya?", "May I send cars to Laos with Maersk via Surabaya?"),
         ("What does a LARTAS permit cost?", "What does a LARTAS permit cost?"),
         ("", ""),
