@@ -175,6 +175,9 @@ def compose(evidence: Evidence, ranked: Sequence[Candidate], most: int) -> str:
         if all(any(repeats(item, other) for other in quoted) for item in items):
             continue
         part = _render(one, _cut(items), evidence)
+        head = escape_brackets(one.statement.above)
+        if head.endswith("?") and any(other.startswith(head) for other in parts):  # The question is said once.
+            part = part.removeprefix(head).lstrip()
         if parts and len(" ".join([*parts, part]).split()) > MOST_WORDS:
             continue
         parts.append(part)
@@ -238,6 +241,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     lead = f"{escape_brackets(label)}:" if label and telling and not label.endswith("?") else ""
     denied = {any(map(is_negation, tokens(text))) for text in (statement.above, evidence.question.text)}
     is_same = len(denied) == 1 and evidence.asks(f"{entry.header} {statement.above}")
+    is_same = is_same and ("verdict" in evidence.question.wants or not VERDICT.match(items[0]))
     if statement.kind != "row" and statement.above.endswith("?") and not is_same:
         lead = escape_brackets(statement.above)  # Its "Yes" is said to that question.
     if len(quoted) == 1:

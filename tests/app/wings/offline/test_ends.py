@@ -224,6 +224,15 @@ def test_an_answer_to_another_question_stands_below_that_question():
     assert "Is a packing list necessary? Yes, we accept no shipment" in other
 
 
+def test_the_question_above_two_statements_is_said_once():
+    entry = (
+        "[FAQ > Bikes]\n### Where are bikes kept?\n\nBikes stand in the yard. Bikes left for a month are given away."
+    )
+    answer = ask("do bikes rust", entry, scores=[0.6])
+    assert answer.count("Where are bikes kept?") == 1
+    assert "\n\nBikes left for a month" in answer
+
+
 def test_how_many_are_paid_for_is_no_figure_that_the_answer_has_to_hold():
     entry = "[Zoo > Tickets]\n| Ticket | Price |\n|---|---|\n| Adult | £18 |\n| Senior | £12 |"
     assert ask("how much for 2 seniors", entry, scores=[0.6]).startswith("Senior – Price: £12")
