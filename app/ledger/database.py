@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.ledger.schema import FTS, HEAD, POSTINGS, STEPS, metadata
+from app.ledger.schema import FTS, POSTINGS, STEPS, metadata
 from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]
@@ -135,7 +135,9 @@ class Database(ABC):
         self._begin_as(connection, writes=False)
         with connection.begin():
             version = self._version(connection)
-        if version is None or (migrates and version < HEAD):
+        steps = STEPS[self.dialect]
+        head = 1 + len(steps)  # The version of these tables.
+        if version is None or (migrates and version < head):
             self._begin_as(connection, writes=True)
             with connection.begin():
                 self._make_room(connection)
@@ -145,13 +147,13 @@ class Database(ABC):
                     for statement in FTS if self.dialect == "sqlite" else POSTINGS:
                         connection.exec_driver_sql(statement)
                 else:
-                    for step in STEPS[version - 1 :]:
+                    for step in steps[version - 1 :]:
                         step(connection)
-                version = max(version or HEAD, HEAD)
+                version = max(version or head, head)
                 connection.exec_driver_sql(self.spelled(STATE), {"name": "schema", "value": str(version)})
-        if version != HEAD:
-            remedy = "run `waypoint migrate`" if version < HEAD else "install a later version of this program"
-            raise ConfigurationError(f"the tables in {self.place} are of version {version}, not {HEAD}; {remedy}")
+        if version != head:
+            remedy = "run `waypoint migrate`" if version < head else "install a later version of this program"
+            raise ConfigurationError(f"the tables in {self.place} are of version {version}, not {head}; {remedy}")
         connection.info["checked"] = True
 
     def _version(self, connection: Connection) -> int | None:

@@ -6,9 +6,11 @@ Passages are added and deleted with their words, in the form of each dialect.
 import json
 import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
+from struct import Struct
 from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
 
@@ -18,9 +20,9 @@ from numpy.typing import NDArray
 
 from app.ledger.database import Database
 from app.ledger.passages import AT_ONCE, Held, Passages, Recipe
-from app.ledger.schema import FTS
+from app.ledger.schema import BLOCK, FTS
 from app.ledger.vectors import VectorIndex, Vectors, from_vector, index_vectors, to_vector, to_wire
-from app.ledger.words import FILTERED, count_terms, metadata_of
+from app.ledger.words import ENTRY, FILTERED, count_terms, metadata_of
 from chains.errors import ConfigurationError, IndexBusyError, VectorStoreError
 from chains.ingestion.files import Source
 from chains.ingestion.writing import Change
@@ -161,7 +163,7 @@ class PassageIndex(Held):
     def _add(self, rows: Iterator[Row]) -> int:
         first = int(self.database.value("SELECT coalesce(max(row), 0) FROM passages")) + 1
         number, stated = first, self.database.fact("dimensions")
-        while batch := list(islice(rows, AT_ONCE)):
+        while batch := list(islice(rows, BLOCK - number % BLOCK)):  # The words of a block are written once.
             sizes = {len(row.vector) for row in batch} | ({int(stated)} if stated else set())
             if len(sizes) > 1:
                 msg = f"the index has vectors of {stated} dimensions, and the embedding model makes others; {REBUILD}"
@@ -234,7 +236,11 @@ def delete(database: Database, ids: Sequence[str]) -> None:
     if not ids:
         return
     if database.dialect == "postgresql":
-        database.run(DELETE, {"ids": list(ids)})
+        for public, block, terms, passages in database.rows(DELETE, ids=list(ids)):
+            held = database.rows(UNPACK, terms=terms, public=public, block=block)
+            unpacked = ((term, np.frombuffer(entries, ENTRY)) for term, entries in held)
+            left = {term: entries[~np.isin(entries["passage"], passages)].tobytes() for term, entries in unpacked}
+            _pack(database, {term: entries for term, entries in left.items() if entries}, public, block)
         return
     for statement in (DROP_PUBLIC, DROP_WORDS, "DELETE FROM passages WHERE id = ANY(:ids)"):
         database.run(statement, {"ids": list(ids)})
@@ -263,17 +269,25 @@ SELECT 'delete', words.rowid, title, words.section, text FROM passages JOIN word
 WHERE id = ANY(:ids) AND audience = 'public'
 """
 DROP_WORDS = "DELETE FROM words WHERE rowid IN (SELECT row FROM passages WHERE id = ANY(:ids))"
-DELETE = """
+# Returns what is to be taken from the postings.
+DELETE = f"""
 WITH gone AS (DELETE FROM passages WHERE id = ANY(:ids)
     RETURNING row, audience IS NOT DISTINCT FROM 'public' AS public),
 said AS (DELETE FROM words USING gone WHERE rowid = gone.row RETURNING rowid, terms, public),
 pairs AS (SELECT unnest(terms) AS term, rowid AS passage, public FROM said),
-posted AS (DELETE FROM postings AS posting USING pairs
-    WHERE posting.term = pairs.term AND posting.passage = pairs.passage)
-UPDATE terms AS known SET passages = known.passages - less.passages,
+counted AS (UPDATE terms AS known SET passages = known.passages - less.passages,
     public_passages = known.public_passages - less.public
 FROM (SELECT term, count(*) AS passages, count(*) FILTER (WHERE public) AS public FROM pairs GROUP BY term) AS less
-WHERE known.number = less.term
+WHERE known.number = less.term)
+SELECT public, passage / {BLOCK}, array_agg(DISTINCT term), array_agg(DISTINCT passage) FROM pairs GROUP BY 1, 2
+"""
+UNPACK = """
+DELETE FROM postings WHERE term = ANY(:terms) AND public = :public AND block = :block RETURNING term, entries
+"""
+PACK = """
+INSERT INTO postings SELECT new.term, :public, :block, new.entries
+FROM unnest(CAST(:terms AS integer[]), CAST(:entries AS bytea[])) AS new (term, entries)
+ON CONFLICT (term, public, block) DO UPDATE SET entries = postings.entries || excluded.entries
 """
 NUMBERS = "SELECT term, number FROM terms WHERE term = ANY(:terms)"
 ADD_TERMS = """
@@ -288,10 +302,10 @@ FROM (SELECT term, count(*) AS passages, count(*) FILTER (WHERE public) AS publi
     FROM words JOIN passages ON row = rowid WHERE rowid >= :first
 ) AS pairs GROUP BY term) AS more WHERE known.number = more.term
 """
-# What a smallint holds: a longer passage counts as one of this length.
+PACKED_ENTRY: Final = Struct(">ihh")
+# What 16 bits hold: a longer passage counts as one of this length.
 MOST_TOKENS = 32_767
 WORDS = {"rowid": "int8", "text": "text", "terms": "int4[]", "tokens": "int4"}
-POSTING = {"term": "int4", "passage": "int8", "count": "int2", "tokens": "int2"}
 
 
 def _values(number: int, row: Row) -> dict[str, Any]:
@@ -309,7 +323,8 @@ def _add_to_postgres(
 
     copy: Callable[[str, Mapping[str, str], Iterable[Any]], None] = cast("PostgresDatabase", database).copy_rows
     copy("passages", COLUMNS, (list(value.values()) for value in values))
-    counts = count_terms(["\n".join(texts) for texts in searched])
+    texts = ["\n".join(fields) for fields in searched]
+    counts = [count for start in range(0, len(texts), AT_ONCE) for count in count_terms(texts[start : start + AT_ONCE])]
     terms, numbers = {term for count in counts for term in count}, dict[str, int]()
     for query in (NUMBERS, ADD_TERMS):
         numbers |= dict(map(tuple, database.rows(query, terms=sorted(terms - numbers.keys()))))
@@ -317,9 +332,15 @@ def _add_to_postgres(
     rows = list(zip([value["row"] for value in values], searched, counts, lengths, strict=True))
     words = ((row, texts[2], [numbers[term] for term in count], length) for row, texts, count, length in rows)
     copy("words", WORDS, words)
-    postings = (
-        (numbers[term], row, min(MOST_TOKENS, times), length)
-        for row, _, count, length in rows
-        for term, times in count.items()
-    )
-    copy("postings", POSTING, sorted(postings))  # Neighbours in the table's key.
+    postings: defaultdict[tuple[bool, int], defaultdict[int, bytearray]] = defaultdict(lambda: defaultdict(bytearray))
+    for (row, _, count, length), value in zip(rows, values, strict=True):
+        of_term = postings[value["audience"] == "public", row // BLOCK]
+        for term, times in count.items():
+            of_term[numbers[term]] += PACKED_ENTRY.pack(row, min(MOST_TOKENS, times), length)
+    for place, entries in postings.items():
+        _pack(database, entries, *place)
+
+
+def _pack(database: Database, entries: Mapping[int, bytes], public: bool, block: int) -> None:
+    values = {"terms": list(entries), "entries": list(map(bytes, entries.values()))}
+    database.run(PACK, values | {"public": public, "block": block})

@@ -118,16 +118,33 @@ FTS = (
     "CREATE VIRTUAL TABLE words_terms USING fts5vocab(words, 'row')",
     "CREATE VIRTUAL TABLE public_words_terms USING fts5vocab(public_words, 'row')",
 )
+# The postings of a term are packed, for blocks of so many passages: to read each as a row would take a thousand times
+# as long. One is a passage, how often it holds the term, and how many words it has: 32, 16 and 16 bits, big-endian.
+BLOCK = 4000
+PACKED = (
+    "CREATE TABLE postings (term integer, public boolean, block integer, entries bytea NOT NULL, "
+    "PRIMARY KEY (term, public, block))"
+)
 # `rowid` is the passage's row, as in FTS5; its terms stand there too: they are counted down when it is deleted.
 POSTINGS = (
     "CREATE TABLE words (rowid bigint PRIMARY KEY, text text NOT NULL, terms integer[] NOT NULL, "
     "tokens integer NOT NULL)",
     'CREATE TABLE terms (term text COLLATE "C" PRIMARY KEY, number integer GENERATED ALWAYS AS IDENTITY UNIQUE, '
     "passages integer NOT NULL, public_passages integer NOT NULL)",
-    "CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL, "
-    "PRIMARY KEY (term, passage) INCLUDE (count, tokens))",
+    PACKED,
 )
 
+
+def _pack_postings(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE postings RENAME TO loose")
+    connection.exec_driver_sql(PACKED)
+    connection.exec_driver_sql(f"""
+        INSERT INTO postings SELECT term, audience IS NOT DISTINCT FROM 'public', passage / {BLOCK},
+            string_agg(int4send(passage::integer) || int2send(count) || int2send(tokens), '' ORDER BY passage)
+        FROM loose JOIN passages ON row = passage GROUP BY 1, 2, 3
+    """)
+    connection.exec_driver_sql("DROP TABLE loose")
+
+
 # Each brings tables of one version to the next, the first those of version 1, within the transaction of `migrate`.
-STEPS: tuple[Callable[[sa.Connection], None], ...] = ()
-HEAD = 1 + len(STEPS)  # The version of these tables.
+STEPS: dict[str, tuple[Callable[[sa.Connection], None], ...]] = {"sqlite": (), "postgresql": (_pack_postings,)}

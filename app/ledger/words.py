@@ -11,10 +11,13 @@ from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from itertools import chain
 from math import log
 from typing import Any, Final, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.ledger.database import Database
 from app.ledger.schema import TOKENIZER
@@ -213,31 +216,19 @@ class FtsWords(Words):
 
 # As FTS5 has them.
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
-SCORED = f"""
-SELECT posting.passage, sum(asked.weight * posting.count * {K1 + 1}
-    / (posting.count + {K1} * ({1 - B} + {B} * posting.tokens / CAST(:average AS float8)))) AS score
-FROM unnest(CAST(:terms AS integer[]), CAST(:weights AS float8[])) AS asked (term, weight)
-JOIN postings AS posting ON posting.term = asked.term {{allowed}} GROUP BY posting.passage
+ENTRY = np.dtype([("passage", ">i4"), ("count", ">i2"), ("tokens", ">i2")])
+ENTRIES = """
+SELECT term, string_agg(entries, '') FROM postings WHERE term = ANY(:terms) AND (public OR :all) GROUP BY term
 """
-SCORED_BEST = f"""
-SELECT id, best.score FROM ({SCORED} ORDER BY score DESC LIMIT :limit) AS best
-JOIN passages ON row = best.passage ORDER BY best.score DESC, id
-"""
-# A filter that leaves few passages spares the postings of all others.
-ALLOWED = "JOIN passages AS allowed ON allowed.row = posting.passage AND {where}"
 TERMS = "SELECT term, number, {count} FROM terms WHERE term = ANY(:terms) AND {count} > 0"
+MOST_FREQUENT = """
+SELECT number FROM terms WHERE term = ANY(:stems) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1
+"""
 HOLDER = """
-SELECT coalesce(meta ->> 'title', '') || ' ' || section || ' ' || text FROM postings AS posting
-JOIN words ON words.rowid = posting.passage JOIN passages ON row = posting.passage
-WHERE {shown} AND posting.term =
-    (SELECT number FROM terms WHERE term = ANY(:stems) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1)
-ORDER BY row LIMIT 1
+SELECT coalesce(meta ->> 'title', '') || ' ' || passages.section || ' ' || text
+FROM passages JOIN words ON rowid = row WHERE row = :row
 """
-SIDE_BY_SIDE = """
-SELECT count(*) FROM postings AS first JOIN postings AS second ON second.passage = first.passage
-JOIN words ON words.rowid = first.passage JOIN passages ON row = first.passage
-WHERE first.term = :first AND second.term = :second AND text ~* :beside AND {shown}
-"""
+SIDE_BY_SIDE = "SELECT count(*) FROM words WHERE rowid = ANY(:rows) AND text ~* :beside"
 SIZE = """
 SELECT count(*), coalesce(sum(tokens), 0) FROM words JOIN passages ON row = words.rowid WHERE {shown}
 """
@@ -253,28 +244,50 @@ class PostingsWords(Words):
         self._terms: dict[str, tuple[int, int]] = {}  # Numbers of terms, and the number of passages that hold them.
 
     def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
-        passages, average = self._size
+        size, average = self._size
         weights: defaultdict[int, float] = defaultdict(float)
         for word in words:
             for number, count in self._terms_of([word])[word]:
                 if count:
-                    weights[number] += max(LEAST_IDF, log((passages - count + 0.5) / (count + 0.5)))
-        query = SCORED_BEST.format(allowed=ALLOWED.format(where=condition(where)) if where else "")
-        values = {"terms": list(weights), "weights": list(weights.values()), "average": average, "limit": limit}
-        return self._database.rows(query, **values, **where) if weights else ()
+                    weights[number] += max(LEAST_IDF, log((size - count + 0.5) / (count + 0.5)))
+        held = self._entries(list(weights))
+        entries = np.concatenate([np.zeros(0, ENTRY), *held.values()])
+        counts, lengths = entries["count"].astype(float), entries["tokens"] / average
+        shares = np.repeat([weights[term] for term in held], [len(each) for each in held.values()] or 0)
+        shares *= counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths))
+        rows, places = np.unique(entries["passage"], return_inverse=True)
+        scores = np.bincount(places, shares, len(rows))
+        ranked = np.argsort(-scores, kind="stable")
+        query = f"SELECT row, id FROM passages WHERE row = ANY(:rows) AND {condition(where)}"
+        best: list[tuple[str, float]] = []
+        start, more = 0, limit
+        while len(best) < limit and start < len(ranked):
+            some = ranked[start : start + more]
+            ids = dict(map(tuple, self._database.rows(query, rows=rows[some].tolist(), **where)))
+            pairs = zip(rows[some].tolist(), scores[some].tolist(), strict=True)
+            best += [(ids[row], score) for row, score in pairs if row in ids]
+            start, more = start + more, 2 * more  # A filter may leave few of the first ones.
+        return best[:limit]
 
     def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
         terms = self._terms_of(words)
         counts = {word: min((count for _, count in terms[word]), default=0) for word in words}
         for pair in (word for word, count in counts.items() if count and " " in word):
-            numbers = [number for number, _ in terms[pair]]
+            held = self._entries([number for number, _ in terms[pair]])
+            rows = reduce(np.intersect1d, (entries["passage"] for entries in held.values()))
             beside = r"\m" + r"\w*\W+".join(pair.split())
-            query = SIDE_BY_SIDE.format(shown=self._shown)
-            counts[pair] = self._database.rows(query, first=numbers[0], second=numbers[-1], beside=beside)[0][0]
+            counts[pair] = self._database.value(SIDE_BY_SIDE, rows=rows.tolist(), beside=beside)
         return counts
 
     def _example(self, stems: list[str]) -> str:
-        return str(self._database.value(HOLDER.format(shown=self._shown, count=self._count), stems=stems) or "")
+        term = self._database.value(MOST_FREQUENT.format(count=self._count), stems=stems)
+        rows = self._entries([term])[term]["passage"].tolist() if term else ()
+        return str(self._database.value(HOLDER, row=min(rows)) or "") if rows else ""
+
+    def _entries(self, terms: Sequence[int]) -> dict[int, NDArray[Any]]:
+        """Return the postings of each term, as far as they are shown."""
+        rows = self._database.rows(ENTRIES, terms=list(terms), all=not self._public)
+        return dict.fromkeys(terms, np.zeros(0, ENTRY)) | {term: np.frombuffer(packed, ENTRY) for term, packed in rows}
 
     @cached_property
     def _size(self) -> tuple[int, float]:

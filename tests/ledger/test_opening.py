@@ -3,16 +3,20 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
+from langchain_core.documents import Document
 from sqlalchemy import Connection
 
 from app.ledger import open_database
 from app.ledger.database import Database
 from app.ledger.postgres import schema_of
-from app.ledger.schema import HEAD, STEPS
+from app.ledger.schema import STEPS
+from app.ledger.words import ENTRY
 from app.settings import load_settings
 from app.wiring.storage import ledger_of
 from chains.errors import ConfigurationError, VectorStoreError
+from tests.indexes import Shelves
 
 
 def facts(database: Database) -> dict[str, str]:
@@ -20,17 +24,21 @@ def facts(database: Database) -> dict[str, str]:
         return dict(map(tuple, connection.exec_driver_sql("SELECT name, value FROM facts")))
 
 
+def head(database: Database) -> int:
+    return 1 + len(STEPS[database.dialect])
+
+
 def test_many_who_find_no_tables_make_them_once(address: str | None, file: Path) -> None:
     opened = [open_database(file, address, collection="kb", pool_size=1) for _ in range(6)]
     with ThreadPoolExecutor(6) as threads:
-        assert list(threads.map(facts, opened)) == [{"schema": str(HEAD)}] * 6
+        assert list(threads.map(facts, opened)) == [{"schema": str(head(opened[0]))}] * 6
 
 
 def test_tables_of_a_later_version_are_refused(database: Database) -> None:
     with database.changing() as connection:
         connection.exec_driver_sql("UPDATE facts SET value = '99'")
     database.close()
-    with pytest.raises(ConfigurationError, match=f"version 99, not {HEAD}; install a later version"):
+    with pytest.raises(ConfigurationError, match=f"version 99, not {head(database)}; install a later version"):
         facts(database)
 
 
@@ -46,19 +54,49 @@ def test_tables_of_an_earlier_version_are_brought_to_this_one_as_a_whole_when_th
     def fail(connection: Connection) -> None:
         connection.exec_driver_sql("DROP TABLE nowhere")
 
-    monkeypatch.setattr("app.ledger.database.HEAD", HEAD + 2)
+    version, known = head(database), STEPS[database.dialect]
     for steps, failure in ((add_column, fail), "nowhere"), ((add_column, add_column), "note"):
-        monkeypatch.setattr("app.ledger.database.STEPS", (*STEPS, *steps))
-        with pytest.raises(ConfigurationError, match=f"version {HEAD}, not {HEAD + 2}; run `waypoint migrate`"):
+        monkeypatch.setitem(STEPS, database.dialect, (*known, *steps))
+        with pytest.raises(ConfigurationError, match=f"version {version}, not {version + 2}; run `waypoint migrate`"):
             facts(database)
         with pytest.raises(VectorStoreError, match=failure):
             database.migrate()
-    monkeypatch.setattr("app.ledger.database.STEPS", (*STEPS, add_column, lambda _connection: None))
+    monkeypatch.setitem(STEPS, database.dialect, (*known, add_column, lambda _connection: None))
     database.migrate()
     database.migrate()
 
-    assert facts(database) == {"schema": str(HEAD + 2), "name": "value"}
+    assert facts(database) == {"schema": str(version + 2), "name": "value"}
     assert database.rows("SELECT note FROM facts") == [(None,), (None,)]
+
+
+@pytest.mark.service
+def test_postings_that_are_a_row_each_are_packed(database_url: str, file: Path) -> None:
+    database = open_database(file, database_url, collection="kb")
+    index = Shelves(database)
+    audiences = ("public", "internal", None)
+    texts = [Document(f"crates, crates and box{n}", metadata={"audience": who}) for n, who in enumerate(audiences)]
+    index.add(["a", "b", "c"], texts)
+    asked = [(question, where) for question in ("crates", "box1", "boxes") for where in ({}, {"audience": "public"})]
+    before = [index.search(question, 9, where) for question, where in asked]
+    packed = database.rows("SELECT term, entries FROM postings")
+    database.run("DROP TABLE postings")
+    database.run(
+        "CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL, "
+        "PRIMARY KEY (term, passage) INCLUDE (count, tokens))"
+    )
+    rows = [(term, *entry) for term, entries in packed for entry in np.frombuffer(entries, ENTRY).tolist()]
+    loose = [dict(zip(("term", "passage", "count", "tokens"), row, strict=True)) for row in rows]
+    database.run("INSERT INTO postings VALUES (:term, :passage, :count, :tokens)", loose)
+    database.state("schema", "1")
+    database.close()
+
+    with pytest.raises(ConfigurationError, match="of version 1, not 2; run `waypoint migrate`"):
+        facts(database)
+    database.migrate()
+    assert database.rows("SELECT term, entries FROM postings ORDER BY 1, 2") == sorted(packed)
+    assert [index.search(question, 9, where) for question, where in asked] == before
+    index.delete(["a", "b", "c"])
+    assert database.value("SELECT count(*) FROM postings") == 0
 
 
 def test_a_lock_has_one_holder(database: Database, address: str | None, file: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 
 from app.ledger import open_database, words
+from app.ledger.schema import BLOCK
 from app.ledger.words import LONG
 from chains.ports import ChunkPlace
 from tests.indexes import Shelves, shelves
@@ -245,6 +246,42 @@ def test_frequent_words_are_left_out_when_the_budget_is_spent(index, monkeypatch
 
     assert found(index, "common rare") == ["7"]
     assert len(found(index, "common")) == 50
+
+
+def test_words_of_several_blocks_are_found_after_deletions_as_those_of_a_new_index(tmp_path, database_url):
+    """Blocks are packed anew where a passage of theirs is deleted, and filled up by the next ones."""
+
+    def texts(numbers, word):
+        audience = {True: {"audience": "public"}, False: {}}
+        return {str(n): chunk(f"{word}{n % 9} number{n}" + " more" * (n % 5), **audience[n % 3 == 0]) for n in numbers}
+
+    def searched(index, question, **where):
+        return index.search(question, BLOCK, where)
+
+    index, same = Shelves(open_database(tmp_path, database_url, collection="kb")), shelves(tmp_path)
+    first, last = texts(range(BLOCK + 9), "old"), texts(range(BLOCK - 20, BLOCK + 9, 2), "new")
+    gone = [*map(str, range(40)), *last]
+    index.add(list(first), list(first.values()))
+    index.delete(gone)
+    index.add(list(last), list(last.values()))
+    left = {id_: text for id_, text in first.items() if id_ not in gone} | last
+    same.add(list(left), list(left.values()))
+
+    asked = ["old1", "new7 old3", "number30", f"number{BLOCK}", f"number{BLOCK - 1}", "new2 number3999 more"]
+    for question in asked:
+        for where in ({}, {"audience": "public"}):
+            assert searched(index, question, **where) == pytest.approx(searched(same, question, **where), abs=1e-5)
+    index.delete(list(left))
+    assert index.index.database.value("SELECT count(*) FROM postings") == 0
+
+
+def test_a_filter_is_met_beyond_the_first_passages_of_a_common_word(index):
+    others = {str(n): chunk("crates " * 9, category="other") for n in range(300)}
+    few = {f"few{n}": chunk("crates and more of them", category="few") for n in range(3)}
+    index.add([*others, *few], [*others.values(), *few.values()])
+
+    assert sorted(found(index, "crates", limit=2, category="few")) == ["few0", "few1"]
+    assert sorted(found(index, "crates", limit=9, category="few")) == ["few0", "few1", "few2"]
 
 
 def test_many_threads_search_while_one_writes(index):
