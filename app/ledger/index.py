@@ -319,9 +319,7 @@ def _values(number: int, row: Row) -> dict[str, Any]:
 def _add_to_postgres(
     database: Database, values: Sequence[dict[str, Any]], searched: Sequence[tuple[str, str, str]]
 ) -> None:
-    from app.ledger.postgres import PostgresDatabase  # noqa: PLC0415 - An extra; most do without.
-
-    copy: Callable[[str, Mapping[str, str], Iterable[Any]], None] = cast("PostgresDatabase", database).copy_rows
+    copy = cast("Any", database).copy_rows
     copy("passages", COLUMNS, (list(value.values()) for value in values))
     texts = ["\n".join(fields) for fields in searched]
     counts = [count for start in range(0, len(texts), AT_ONCE) for count in count_terms(texts[start : start + AT_ONCE])]

@@ -8,13 +8,13 @@ import re
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, cached_property, reduce
 from itertools import chain
 from math import log
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +144,15 @@ class Words(ABC):
 
     def frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return the number of passages that hold each word, or phrase; 0 for one that none does."""
-        return _remembered(self._frequencies, words, self._counted)
+        memory = self._frequencies
+        if len(memory) > MOST_REMEMBERED:  # Other threads may do the same.
+            memory.clear()
+        counts = {word: count for word in words if (count := memory.get(word)) is not None}
+        if new := [word for word in words if word not in counts]:
+            fresh = self._counted(new)
+            memory.update(fresh)
+            counts |= fresh
+        return counts
 
     def _known_neighbour(self, word: str) -> str | None:
         """Return a known word whose stem is one typing error away, of several that which most passages hold."""
@@ -218,45 +226,36 @@ class FtsWords(Words):
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
 ENTRY = np.dtype([("passage", ">i4"), ("count", ">i2"), ("tokens", ">i2")])
 ENTRIES = """
-SELECT term, string_agg(entries, '') FROM postings WHERE term = ANY(:terms) AND (public OR :all) GROUP BY term
+SELECT terms.term, {count}, string_agg(entries, '') FROM terms JOIN postings ON postings.term = number
+WHERE terms.term = ANY(:terms) AND (public OR :all) GROUP BY terms.term
 """
-TERMS = "SELECT term, number, {count} FROM terms WHERE term = ANY(:terms) AND {count} > 0"
-MOST_FREQUENT = """
-SELECT number FROM terms WHERE term = ANY(:stems) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1
-"""
+COUNTS = "SELECT term, {count} FROM terms WHERE term = ANY(:terms) AND {count} > 0 ORDER BY {count} DESC, term"
 HOLDER = """
 SELECT coalesce(meta ->> 'title', '') || ' ' || passages.section || ' ' || text
 FROM passages JOIN words ON rowid = row WHERE row = :row
 """
 SIDE_BY_SIDE = "SELECT count(*) FROM words WHERE rowid = ANY(:rows) AND text ~* :beside"
 SIZE = """
-SELECT count(*), coalesce(sum(tokens), 0) FROM words JOIN passages ON row = words.rowid WHERE {shown}
+SELECT count(*), coalesce(sum(tokens), 0) FROM words JOIN passages ON row = words.rowid
+WHERE audience = 'public' OR :all
 """
 
 
 class PostingsWords(Words):
     """The words in tables of terms and postings."""
 
-    def __init__(self, database: Database, *, public: bool) -> None:
-        super().__init__(database, public=public)
-        self._count = "public_passages" if public else "passages"
-        self._shown = "audience = 'public'" if public else "1 = 1"
-        self._terms: dict[str, tuple[int, int]] = {}  # Numbers of terms, and the number of passages that hold them.
-
     def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
         size, average = self._size
-        weights: defaultdict[int, float] = defaultdict(float)
-        for word in words:
-            for number, count in self._terms_of([word])[word]:
-                if count:
-                    weights[number] += max(LEAST_IDF, log((size - count + 0.5) / (count + 0.5)))
-        held = self._entries(list(weights))
-        entries = np.concatenate([np.zeros(0, ENTRY), *held.values()])
-        counts, lengths = entries["count"].astype(float), entries["tokens"] / average
-        shares = np.repeat([weights[term] for term in held], [len(each) for each in held.values()] or 0)
-        shares *= counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths))
-        rows, places = np.unique(entries["passage"], return_inverse=True)
-        scores = np.bincount(places, shares, len(rows))
+        asked = Counter(chain.from_iterable(count_terms(words)))
+        passages, shares = [np.zeros(0, int)], [np.zeros(0)]
+        for term, holding, entries in self._entries(list(asked)):
+            # The size may be of a moment before.
+            weight = asked[term] * max(LEAST_IDF, log((max(0, size - holding) + 0.5) / (holding + 0.5)))
+            counts, lengths = entries["count"].astype(float), entries["tokens"] / average
+            passages.append(entries["passage"])
+            shares.append(weight * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths)))
+        rows, places = np.unique(np.concatenate(passages), return_inverse=True)
+        scores = np.bincount(places, np.concatenate(shares), len(rows))
         ranked = np.argsort(-scores, kind="stable")
         query = f"SELECT row, id FROM passages WHERE row = ANY(:rows) AND {condition(where)}"
         best: list[tuple[str, float]] = []
@@ -270,57 +269,38 @@ class PostingsWords(Words):
         return best[:limit]
 
     def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
-        terms = self._terms_of(words)
-        counts = {word: min((count for _, count in terms[word]), default=0) for word in words}
+        terms = dict(zip(words, map(list, count_terms(words)), strict=True))
+        held = dict(self._counts([*chain.from_iterable(terms.values())]))
+        counts = {word: min((held.get(term, 0) for term in terms[word]), default=0) for word in words}
         for pair in (word for word, count in counts.items() if count and " " in word):
-            held = self._entries([number for number, _ in terms[pair]])
-            rows = reduce(np.intersect1d, (entries["passage"] for entries in held.values()))
+            rows = reduce(np.intersect1d, (entries["passage"] for _, _, entries in self._entries(terms[pair])))
             beside = r"\m" + r"\w*\W+".join(pair.split())
             counts[pair] = self._database.value(SIDE_BY_SIDE, rows=rows.tolist(), beside=beside)
         return counts
 
     def _example(self, stems: list[str]) -> str:
-        term = self._database.value(MOST_FREQUENT.format(count=self._count), stems=stems)
-        rows = self._entries([term])[term]["passage"].tolist() if term else ()
-        return str(self._database.value(HOLDER, row=min(rows)) or "") if rows else ""
+        term = [term for term, _ in self._counts(stems)[:1]]
+        rows = [int(entries["passage"].min()) for _, _, entries in self._entries(term)]
+        return str(self._database.value(HOLDER, row=rows[0]) or "") if rows else ""
 
-    def _entries(self, terms: Sequence[int]) -> dict[int, NDArray[Any]]:
-        """Return the postings of each term, as far as they are shown."""
-        rows = self._database.rows(ENTRIES, terms=list(terms), all=not self._public)
-        return dict.fromkeys(terms, np.zeros(0, ENTRY)) | {term: np.frombuffer(packed, ENTRY) for term, packed in rows}
+    def _counts(self, terms: Sequence[str]) -> list[tuple[str, int]]:
+        """Return in how many passages each term stands, if in any, the most frequent first."""
+        rows = self._database.rows(COUNTS.format(count=self._count), terms=list(terms))
+        return [(term, count) for term, count in rows]
+
+    def _entries(self, terms: Sequence[str]) -> list[tuple[str, int, NDArray[Any]]]:
+        """Return in how many passages each term stands, and its postings."""
+        rows = self._database.rows(ENTRIES.format(count=self._count), terms=list(terms), all=not self._public)
+        return [(term, count, np.frombuffer(entries, ENTRY)) for term, count, entries in rows]
+
+    @property
+    def _count(self) -> str:
+        return "public_passages" if self._public else "passages"
 
     @cached_property
     def _size(self) -> tuple[int, float]:
-        [[passages, tokens]] = self._database.rows(SIZE.format(shown=self._shown))
+        [[passages, tokens]] = self._database.rows(SIZE, all=not self._public)
         return int(passages), float(tokens) / passages if passages else 1.0
-
-    def _terms_of(self, words: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
-        """Return the terms of each word; it may be several, or none."""
-
-        def read(names: Sequence[str]) -> dict[str, tuple[int, int]]:
-            rows = self._database.rows(TERMS.format(count=self._count), terms=list(names))
-            return dict.fromkeys(names, (0, 0)) | {name: (number, count) for name, number, count in rows}
-
-        names = dict(zip(words, count_terms(words), strict=True))
-        terms = _remembered(self._terms, sorted({*chain.from_iterable(names.values())}), read)
-        return {word: [terms[name] for name in names[word]] for word in words}
-
-
-Value = TypeVar("Value")
-
-
-def _remembered(
-    memory: dict[str, Value], names: Sequence[str], read: Callable[[Sequence[str]], Mapping[str, Value]]
-) -> dict[str, Value]:
-    """Return the values by name, reading those that are not in the memory, which another thread may clear."""
-    if len(memory) > MOST_REMEMBERED:
-        memory.clear()
-    values = {name: value for name in names if (value := memory.get(name)) is not None}
-    if new := [name for name in names if name not in values]:
-        fresh = read(new)
-        memory.update(fresh)
-        values |= fresh
-    return values
 
 
 TABLES_OF_TERMS = f"""
