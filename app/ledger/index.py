@@ -6,10 +6,10 @@ Passages are added and deleted with their words, in the form of each dialect.
 import json
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import accumulate, islice
 from struct import Struct
 from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
@@ -133,8 +133,13 @@ class PassageIndex(Held):
             before, version = self.count(), uuid4().hex
             if change.reset:
                 clear(self.database)
-            delete(self.database, sorted(change.stale))
-            added = self._add(self._staged_rows(change.new) if rows is None else iter(rows))
+            counts = delete(self.database, sorted(change.stale))
+            added = self._add(self._staged_rows(change.new) if rows is None else iter(rows), counts)
+            changed = sorted({term for (term, _), count in counts.items() if count})
+            if changed:
+                alls, public = ([counts[term, kind] for term in changed] for kind in (False, True))
+                values = {"terms": changed, "more": [sum(pair) for pair in zip(alls, public, strict=True)]}
+                self.database.run(COUNT_TERMS, values | {"public": public})
             self.database.run("DELETE FROM staged")
             if not (self._write_sources(change, written or {}) or added or change.stale or change.reset):
                 return
@@ -160,7 +165,7 @@ class PassageIndex(Held):
     def close(self) -> None:
         self.vectors.close()
 
-    def _add(self, rows: Iterator[Row]) -> int:
+    def _add(self, rows: Iterator[Row], counts: Counter[tuple[int, bool]]) -> int:
         first = int(self.database.value("SELECT coalesce(max(row), 0) FROM passages")) + 1
         number, stated = first, self.database.fact("dimensions")
         while batch := list(islice(rows, BLOCK - number % BLOCK)):  # The words of a block are written once.
@@ -169,11 +174,9 @@ class PassageIndex(Held):
                 msg = f"the index has vectors of {stated} dimensions, and the embedding model makes others; {REBUILD}"
                 raise ConfigurationError(msg)
             stated = str(*sizes)
-            add(self.database, batch, number, self.recipe.fields)
+            add(self.database, batch, number, self.recipe.fields, counts)
             number += len(batch)
         if number > first and stated:
-            if self.database.dialect == "postgresql":
-                self.database.run(COUNT_TERMS, {"first": first})
             index_vectors(self.database, int(stated))
             self.database.state("dimensions", stated)
         return number - first
@@ -208,14 +211,14 @@ class PassageIndex(Held):
         return bool(forgotten or written or differs)
 
 
-def add(database: Database, rows: Sequence[Row], first: int, fields: Fields) -> None:
-    """Add passages whose ids are new, under numbers from `first` on."""
+def add(database: Database, rows: Sequence[Row], first: int, fields: Fields, counts: Counter[tuple[int, bool]]) -> None:
+    """Add passages whose ids are new, under numbers from `first` on, and to the counts what `delete` returns."""
     is_postgres = database.dialect == "postgresql"
     encode = to_wire if is_postgres else from_vector
     values = [_values(number, row) | {"vector": encode(row.vector)} for number, row in enumerate(rows, start=first)]
     searched = [fields(row.document) for row in rows]
     if is_postgres:
-        _add_to_postgres(database, values, searched)
+        _add_to_postgres(database, values, searched, counts)
         return
     places = ", ".join(f":{name}" for name in COLUMNS)
     database.run(f"INSERT INTO passages ({', '.join(COLUMNS)}) VALUES ({places})", values)
@@ -231,21 +234,29 @@ def add(database: Database, rows: Sequence[Row], first: int, fields: Fields) -> 
             )
 
 
-def delete(database: Database, ids: Sequence[str]) -> None:
-    """Delete passages; an unknown id is not an error."""
+def delete(database: Database, ids: Sequence[str]) -> Counter[tuple[int, bool]]:
+    """Delete passages; an unknown id is not an error.
+
+    Return by how many the passages with each term of PostgreSQL, and those of them that are public, become more.
+    """
+    counts: Counter[tuple[int, bool]] = Counter()
     if not ids:
-        return
+        return counts
     if database.dialect == "postgresql":
         for public, block, terms, passages in database.rows(DELETE, ids=list(ids)):
             held = database.rows(UNPACK, terms=terms, public=public, block=block)
             unpacked = ((term, np.frombuffer(entries, ENTRY)) for term, entries in held)
             left = {term: entries[~np.isin(entries["passage"], passages)].tobytes() for term, entries in unpacked}
+            counts.update(
+                {(term, public): (len(left[term]) - len(entries)) // ENTRY.itemsize for term, entries in held}
+            )
             _pack(database, {term: entries for term, entries in left.items() if entries}, public, block)
-        return
+        return counts
     for statement in (DROP_PUBLIC, DROP_WORDS, "DELETE FROM passages WHERE id = ANY(:ids)"):
         database.run(statement, {"ids": list(ids)})
     for table in ("words", "public_words"):  # No word of what was deleted stays in the file.
         database.run(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+    return counts
 
 
 def clear(database: Database) -> None:
@@ -273,34 +284,27 @@ DROP_WORDS = "DELETE FROM words WHERE rowid IN (SELECT row FROM passages WHERE i
 DELETE = f"""
 WITH gone AS (DELETE FROM passages WHERE id = ANY(:ids)
     RETURNING row, audience IS NOT DISTINCT FROM 'public' AS public),
-said AS (DELETE FROM words USING gone WHERE rowid = gone.row RETURNING rowid, terms, public),
-pairs AS (SELECT unnest(terms) AS term, rowid AS passage, public FROM said),
-counted AS (UPDATE terms AS known SET passages = known.passages - less.passages,
-    public_passages = known.public_passages - less.public
-FROM (SELECT term, count(*) AS passages, count(*) FILTER (WHERE public) AS public FROM pairs GROUP BY term) AS less
-WHERE known.number = less.term)
-SELECT public, passage / {BLOCK}, array_agg(DISTINCT term), array_agg(DISTINCT passage) FROM pairs GROUP BY 1, 2
+said AS (DELETE FROM words USING gone WHERE rowid = gone.row RETURNING rowid, terms, public)
+SELECT public, rowid / {BLOCK}, array_agg(DISTINCT term), array_agg(DISTINCT rowid)
+FROM said CROSS JOIN unnest(terms) AS term GROUP BY 1, 2
 """
 UNPACK = """
 DELETE FROM postings WHERE term = ANY(:terms) AND public = :public AND block = :block RETURNING term, entries
 """
 PACK = """
-INSERT INTO postings SELECT new.term, :public, :block, new.entries
-FROM unnest(CAST(:terms AS integer[]), CAST(:entries AS bytea[])) AS new (term, entries)
+INSERT INTO postings SELECT term, :public, :block, substr(:packed, 1 + until - size, size)
+FROM unnest(CAST(:terms AS integer[]), CAST(:sizes AS integer[]), CAST(:ends AS integer[])) AS new (term, size, until)
 ON CONFLICT (term, public, block) DO UPDATE SET entries = postings.entries || excluded.entries
 """
 NUMBERS = "SELECT term, number FROM terms WHERE term = ANY(:terms)"
 ADD_TERMS = """
 INSERT INTO terms (term, passages, public_passages) SELECT unnest(CAST(:terms AS text[])), 0, 0 RETURNING term, number
 """
-# Once for all passages of a change: a row that a transaction updates again and again is ever slower to find.
+# Once for a change, in which most of what a new version of a document adds makes up for what goes with the old one.
 COUNT_TERMS = """
-UPDATE terms AS known SET passages = known.passages + more.passages,
-    public_passages = known.public_passages + more.public
-FROM (SELECT term, count(*) AS passages, count(*) FILTER (WHERE public) AS public FROM (
-    SELECT unnest(terms) AS term, audience IS NOT DISTINCT FROM 'public' AS public
-    FROM words JOIN passages ON row = rowid WHERE rowid >= :first
-) AS pairs GROUP BY term) AS more WHERE known.number = more.term
+UPDATE terms SET passages = passages + more, public_passages = public_passages + more_public
+FROM unnest(CAST(:terms AS integer[]), CAST(:more AS integer[]), CAST(:public AS integer[]))
+    AS new (term, more, more_public) WHERE number = new.term
 """
 PACKED_ENTRY: Final = Struct(">ihh")
 # What 16 bits hold: a longer passage counts as one of this length.
@@ -317,17 +321,19 @@ def _values(number: int, row: Row) -> dict[str, Any]:
 
 
 def _add_to_postgres(
-    database: Database, values: Sequence[dict[str, Any]], searched: Sequence[tuple[str, str, str]]
+    database: Database,
+    values: Sequence[dict[str, Any]],
+    searched: Sequence[tuple[str, str, str]],
+    counts: Counter[tuple[int, bool]],
 ) -> None:
     copy = cast("Any", database).copy_rows
     copy("passages", COLUMNS, (list(value.values()) for value in values))
-    texts = ["\n".join(fields) for fields in searched]
-    counts = [count for start in range(0, len(texts), AT_ONCE) for count in count_terms(texts[start : start + AT_ONCE])]
-    terms, numbers = {term for count in counts for term in count}, dict[str, int]()
+    held = count_terms(["\n".join(texts) for texts in searched])
+    terms, numbers = {term for count in held for term in count}, dict[str, int]()
     for query in (NUMBERS, ADD_TERMS):
         numbers |= dict(map(tuple, database.rows(query, terms=sorted(terms - numbers.keys()))))
-    lengths = [min(MOST_TOKENS, count.total()) for count in counts]
-    rows = list(zip([value["row"] for value in values], searched, counts, lengths, strict=True))
+    lengths = [min(MOST_TOKENS, count.total()) for count in held]
+    rows = list(zip([value["row"] for value in values], searched, held, lengths, strict=True))
     words = ((row, texts[2], [numbers[term] for term in count], length) for row, texts, count, length in rows)
     copy("words", WORDS, words)
     postings: defaultdict[tuple[bool, int], defaultdict[int, bytearray]] = defaultdict(lambda: defaultdict(bytearray))
@@ -335,10 +341,17 @@ def _add_to_postgres(
         of_term = postings[value["audience"] == "public", row // BLOCK]
         for term, times in count.items():
             of_term[numbers[term]] += PACKED_ENTRY.pack(row, min(MOST_TOKENS, times), length)
-    for place, entries in postings.items():
-        _pack(database, entries, *place)
+    for (public, block), entries in postings.items():
+        counts.update({(term, public): len(packed) // ENTRY.itemsize for term, packed in entries.items()})
+        _pack(database, entries, public, block)
 
 
-def _pack(database: Database, entries: Mapping[int, bytes], public: bool, block: int) -> None:
-    values = {"terms": list(entries), "entries": list(map(bytes, entries.values()))}
+def _pack(database: Database, entries: Mapping[int, bytes | bytearray], public: bool, block: int) -> None:
+    sizes = list(map(len, entries.values()))
+    values = {
+        "terms": list(entries),
+        "sizes": sizes,
+        "ends": list(accumulate(sizes)),
+        "packed": b"".join(entries.values()),
+    }
     database.run(PACK, values | {"public": public, "block": block})

@@ -120,7 +120,7 @@ FTS = (
 )
 # The postings of a term are packed, for blocks of so many passages: to read each as a row would take a thousand times
 # as long. One is a passage, how often it holds the term, and how many words it has: 32, 16 and 16 bits, big-endian.
-BLOCK = 4000
+BLOCK = 1000
 PACKED = (
     "CREATE TABLE postings (term integer, public boolean, block integer, entries bytea NOT NULL, "
     "PRIMARY KEY (term, public, block))"

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from app.ledger.index import FORMAT
-from app.ledger.schema import HEAD
+from app.ledger.schema import STEPS
 from app.settings import Settings, load_settings
 from app.wiring import Parts, Service, open_service
 from app.wiring.models import embedding_label
@@ -223,7 +223,7 @@ def test_what_a_store_holds_is_replaced_only_when_that_is_said(corpus, settings)
 
 @pytest.mark.service
 def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, database_url):
-    assert waypoint("migrate", VECTOR_STORE_TYPE="memory")[1].endswith(f"(version {HEAD}).\n")
+    assert waypoint("migrate", VECTOR_STORE_TYPE="memory")[1].endswith(f"(version {1 + len(STEPS['sqlite'])}).\n")
     monkeypatch.setenv("DATABASE_URL", database_url)
 
     code, out, _ = waypoint("migrate")
