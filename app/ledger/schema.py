@@ -125,6 +125,8 @@ PACKED = (
     "CREATE TABLE postings (term integer, public boolean, block integer, entries bytea NOT NULL, "
     "PRIMARY KEY (term, public, block))"
 )
+# Beside its row a vector is read four times as fast: where a filter leaves few passages, all theirs are compared.
+BESIDE = "ALTER TABLE passages ALTER vector SET STORAGE MAIN"
 # `rowid` is the passage's row, as in FTS5; its terms stand there too: they are counted down when it is deleted.
 POSTINGS = (
     "CREATE TABLE words (rowid bigint PRIMARY KEY, text text NOT NULL, terms integer[] NOT NULL, "
@@ -132,6 +134,7 @@ POSTINGS = (
     'CREATE TABLE terms (term text COLLATE "C" PRIMARY KEY, number integer GENERATED ALWAYS AS IDENTITY UNIQUE, '
     "passages integer NOT NULL, public_passages integer NOT NULL)",
     PACKED,
+    BESIDE,
 )
 
 
@@ -144,6 +147,7 @@ def _pack_postings(connection: sa.Connection) -> None:
         FROM loose JOIN passages ON row = passage GROUP BY 1, 2, 3
     """)
     connection.exec_driver_sql("DROP TABLE loose")
+    connection.exec_driver_sql(BESIDE)
 
 
 # Each brings tables of one version to the next, the first those of version 1, within the transaction of `migrate`.
