@@ -9,7 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import accumulate, islice
+from itertools import islice
 from struct import Struct
 from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
@@ -45,6 +45,7 @@ ON CONFLICT (doc_id) DO UPDATE SET root = excluded.root, path = excluded.path, w
 # By what share the passages have to grow or shrink before the server counts its rows anew, to plan for as many.
 GROWTH = 0.1
 Fields = Callable[[Document], tuple[str, str, str]]
+Counts = Counter[tuple[int, bool]]  # Of passages in PostgreSQL, by term and by whether they are public.
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 # The columns of `passages`, as COPY sends them.
 COLUMNS = {"row": "int8", "id": "text", "doc_id": "text", "number": "int4", "section": "text"}
@@ -135,11 +136,9 @@ class PassageIndex(Held):
                 clear(self.database)
             counts = delete(self.database, sorted(change.stale))
             added = self._add(self._staged_rows(change.new) if rows is None else iter(rows), counts)
-            changed = sorted({term for (term, _), count in counts.items() if count})
-            if changed:
-                alls, public = ([counts[term, kind] for term in changed] for kind in (False, True))
-                values = {"terms": changed, "more": [sum(pair) for pair in zip(alls, public, strict=True)]}
-                self.database.run(COUNT_TERMS, values | {"public": public})
+            if changed := [(term, public, more) for (term, public), more in counts.items() if more]:
+                terms, public, more = zip(*changed, strict=True)
+                self.database.run(COUNT_TERMS, {"terms": list(terms), "public": list(public), "more": list(more)})
             self.database.run("DELETE FROM staged")
             if not (self._write_sources(change, written or {}) or added or change.stale or change.reset):
                 return
@@ -165,7 +164,7 @@ class PassageIndex(Held):
     def close(self) -> None:
         self.vectors.close()
 
-    def _add(self, rows: Iterator[Row], counts: Counter[tuple[int, bool]]) -> int:
+    def _add(self, rows: Iterator[Row], counts: Counts) -> int:
         first = int(self.database.value("SELECT coalesce(max(row), 0) FROM passages")) + 1
         number, stated = first, self.database.fact("dimensions")
         while batch := list(islice(rows, BLOCK - number % BLOCK)):  # The words of a block are written once.
@@ -211,7 +210,7 @@ class PassageIndex(Held):
         return bool(forgotten or written or differs)
 
 
-def add(database: Database, rows: Sequence[Row], first: int, fields: Fields, counts: Counter[tuple[int, bool]]) -> None:
+def add(database: Database, rows: Sequence[Row], first: int, fields: Fields, counts: Counts) -> None:
     """Add passages whose ids are new, under numbers from `first` on, and to the counts what `delete` returns."""
     is_postgres = database.dialect == "postgresql"
     encode = to_wire if is_postgres else from_vector
@@ -234,12 +233,9 @@ def add(database: Database, rows: Sequence[Row], first: int, fields: Fields, cou
             )
 
 
-def delete(database: Database, ids: Sequence[str]) -> Counter[tuple[int, bool]]:
-    """Delete passages; an unknown id is not an error.
-
-    Return by how many the passages with each term of PostgreSQL, and those of them that are public, become more.
-    """
-    counts: Counter[tuple[int, bool]] = Counter()
+def delete(database: Database, ids: Sequence[str]) -> Counts:
+    """Delete passages, and return by how many those with each term become more; an unknown id is not an error."""
+    counts = Counts()
     if not ids:
         return counts
     if database.dialect == "postgresql":
@@ -292,8 +288,9 @@ UNPACK = """
 DELETE FROM postings WHERE term = ANY(:terms) AND public = :public AND block = :block RETURNING term, entries
 """
 PACK = """
-INSERT INTO postings SELECT term, :public, :block, substr(:packed, 1 + until - size, size)
-FROM unnest(CAST(:terms AS integer[]), CAST(:sizes AS integer[]), CAST(:ends AS integer[])) AS new (term, size, until)
+INSERT INTO postings SELECT term, :public, :block,
+    substr(:packed, CAST(1 + sum(size) OVER (ORDER BY place) - size AS integer), size)
+FROM unnest(CAST(:terms AS integer[]), CAST(:sizes AS integer[])) WITH ORDINALITY AS new (term, size, place)
 ON CONFLICT (term, public, block) DO UPDATE SET entries = postings.entries || excluded.entries
 """
 NUMBERS = "SELECT term, number FROM terms WHERE term = ANY(:terms)"
@@ -302,9 +299,11 @@ INSERT INTO terms (term, passages, public_passages) SELECT unnest(CAST(:terms AS
 """
 # Once for a change, in which most of what a new version of a document adds makes up for what goes with the old one.
 COUNT_TERMS = """
-UPDATE terms SET passages = passages + more, public_passages = public_passages + more_public
-FROM unnest(CAST(:terms AS integer[]), CAST(:more AS integer[]), CAST(:public AS integer[]))
-    AS new (term, more, more_public) WHERE number = new.term
+UPDATE terms SET passages = passages + of_all, public_passages = public_passages + of_public FROM (
+    SELECT term, sum(more) AS of_all, coalesce(sum(more) FILTER (WHERE public), 0) AS of_public
+    FROM unnest(CAST(:terms AS integer[]), CAST(:public AS boolean[]), CAST(:more AS integer[]))
+        AS new (term, public, more) GROUP BY term
+) AS changed WHERE number = changed.term
 """
 PACKED_ENTRY: Final = Struct(">ihh")
 # What 16 bits hold: a longer passage counts as one of this length.
@@ -321,10 +320,7 @@ def _values(number: int, row: Row) -> dict[str, Any]:
 
 
 def _add_to_postgres(
-    database: Database,
-    values: Sequence[dict[str, Any]],
-    searched: Sequence[tuple[str, str, str]],
-    counts: Counter[tuple[int, bool]],
+    database: Database, values: Sequence[dict[str, Any]], searched: Sequence[tuple[str, str, str]], counts: Counts
 ) -> None:
     copy = cast("Any", database).copy_rows
     copy("passages", COLUMNS, (list(value.values()) for value in values))
@@ -347,11 +343,5 @@ def _add_to_postgres(
 
 
 def _pack(database: Database, entries: Mapping[int, bytes | bytearray], public: bool, block: int) -> None:
-    sizes = list(map(len, entries.values()))
-    values = {
-        "terms": list(entries),
-        "sizes": sizes,
-        "ends": list(accumulate(sizes)),
-        "packed": b"".join(entries.values()),
-    }
+    values = {"terms": list(entries), "sizes": list(map(len, entries.values())), "packed": b"".join(entries.values())}
     database.run(PACK, values | {"public": public, "block": block})

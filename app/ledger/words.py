@@ -270,7 +270,8 @@ class PostingsWords(Words):
 
     def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
         terms = dict(zip(words, map(list, count_terms(words)), strict=True))
-        held = dict(self._counts([*chain.from_iterable(terms.values())]))
+        every = [*chain.from_iterable(terms.values())]
+        held = dict(map(tuple, self._database.rows(COUNTS.format(count=self._count), terms=every)))
         counts = {word: min((held.get(term, 0) for term in terms[word]), default=0) for word in words}
         for pair in (word for word, count in counts.items() if count and " " in word):
             rows = reduce(np.intersect1d, (entries["passage"] for _, _, entries in self._entries(terms[pair])))
@@ -279,14 +280,9 @@ class PostingsWords(Words):
         return counts
 
     def _example(self, stems: list[str]) -> str:
-        term = [term for term, _ in self._counts(stems)[:1]]
-        rows = [int(entries["passage"].min()) for _, _, entries in self._entries(term)]
+        term = self._database.value(COUNTS.format(count=self._count), terms=stems)
+        rows = [int(entries["passage"].min()) for _, _, entries in self._entries([term] if term else [])]
         return str(self._database.value(HOLDER, row=rows[0]) or "") if rows else ""
-
-    def _counts(self, terms: Sequence[str]) -> list[tuple[str, int]]:
-        """Return in how many passages each term stands, if in any, the most frequent first."""
-        rows = self._database.rows(COUNTS.format(count=self._count), terms=list(terms))
-        return [(term, count) for term, count in rows]
 
     def _entries(self, terms: Sequence[str]) -> list[tuple[str, int, NDArray[Any]]]:
         """Return in how many passages each term stands, and its postings."""
