@@ -135,8 +135,7 @@ class Database(ABC):
         self._begin_as(connection, writes=False)
         with connection.begin():
             version = self._version(connection)
-        steps = STEPS[self.dialect]
-        head = 1 + len(steps)  # The version of these tables.
+        head = 1 + len(steps := STEPS[self.dialect])  # The version of these tables.
         if version is None or (migrates and version < head):
             self._begin_as(connection, writes=True)
             with connection.begin():

@@ -240,13 +240,11 @@ def delete(database: Database, ids: Sequence[str]) -> Counts:
         return counts
     if database.dialect == "postgresql":
         for public, block, terms, passages in database.rows(DELETE, ids=list(ids)):
-            held = database.rows(UNPACK, terms=terms, public=public, block=block)
-            unpacked = ((term, np.frombuffer(entries, ENTRY)) for term, entries in held)
-            left = {term: entries[~np.isin(entries["passage"], passages)].tobytes() for term, entries in unpacked}
-            counts.update(
-                {(term, public): (len(left[term]) - len(entries)) // ENTRY.itemsize for term, entries in held}
-            )
-            _pack(database, {term: entries for term, entries in left.items() if entries}, public, block)
+            rows = database.rows(UNPACK, terms=terms, public=public, block=block)
+            held = {term: np.frombuffer(entries, ENTRY) for term, entries in rows}
+            left = {term: entries[~np.isin(entries["passage"], passages)] for term, entries in held.items()}
+            counts.update({(term, public): len(left[term]) - len(entries) for term, entries in held.items()})
+            _pack(database, {term: entries.tobytes() for term, entries in left.items() if len(entries)}, public, block)
         return counts
     for statement in (DROP_PUBLIC, DROP_WORDS, "DELETE FROM passages WHERE id = ANY(:ids)"):
         database.run(statement, {"ids": list(ids)})
@@ -284,9 +282,7 @@ said AS (DELETE FROM words USING gone WHERE rowid = gone.row RETURNING rowid, te
 SELECT public, rowid / {BLOCK}, array_agg(DISTINCT term), array_agg(DISTINCT rowid)
 FROM said CROSS JOIN unnest(terms) AS term GROUP BY 1, 2
 """
-UNPACK = """
-DELETE FROM postings WHERE term = ANY(:terms) AND public = :public AND block = :block RETURNING term, entries
-"""
+UNPACK = "DELETE FROM postings WHERE block = :block AND public = :public AND term = ANY(:terms) RETURNING term, entries"
 PACK = """
 INSERT INTO postings SELECT term, :public, :block,
     substr(:packed, CAST(1 + sum(size) OVER (ORDER BY place) - size AS integer), size)

@@ -71,8 +71,7 @@ class Held:
 
     def scopes(self) -> dict[str, str | None]:
         """Return the text of the scope file of each folder that was ingested; None where it has none."""
-        scopes: dict[str, str | None] = json.loads(self.database.fact("scopes") or "{}")
-        return scopes
+        return dict(json.loads(self.database.fact("scopes") or "{}"))
 
 
 class Passages(Held):

@@ -121,10 +121,8 @@ FTS = (
 # The postings of a term are packed, for blocks of so many passages: to read each as a row would take a thousand times
 # as long. One is a passage, how often it holds the term, and how many words it has: 32, 16 and 16 bits, big-endian.
 BLOCK = 1000
-PACKED = (
-    "CREATE TABLE postings (term integer, public boolean, block integer, entries bytea NOT NULL, "
-    "PRIMARY KEY (term, public, block))"
-)
+PACKED = """CREATE TABLE postings
+(term integer, public boolean, block integer, entries bytea NOT NULL, PRIMARY KEY (term, public, block))"""
 # Beside its row a vector is read four times as fast: where a filter leaves few passages, all theirs are compared.
 BESIDE = "ALTER TABLE passages ALTER vector SET STORAGE MAIN"
 # `rowid` is the passage's row, as in FTS5; its terms stand there too: they are counted down when it is deleted.
@@ -139,15 +137,10 @@ POSTINGS = (
 
 
 def _pack_postings(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("ALTER TABLE postings RENAME TO loose")
-    connection.exec_driver_sql(PACKED)
-    connection.exec_driver_sql(f"""
+    connection.exec_driver_sql(f"""ALTER TABLE postings RENAME TO loose; {PACKED};
         INSERT INTO postings SELECT term, audience IS NOT DISTINCT FROM 'public', passage / {BLOCK},
             string_agg(int4send(passage::integer) || int2send(count) || int2send(tokens), '' ORDER BY passage)
-        FROM loose JOIN passages ON row = passage GROUP BY 1, 2, 3
-    """)
-    connection.exec_driver_sql("DROP TABLE loose")
-    connection.exec_driver_sql(BESIDE)
+        FROM loose JOIN passages ON row = passage GROUP BY 1, 2, 3; DROP TABLE loose; {BESIDE}""")
 
 
 # Each brings tables of one version to the next, the first those of version 1, within the transaction of `migrate`.

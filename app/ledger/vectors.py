@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.ledger.database import Database
-from app.ledger.words import FILTERED, condition
+from app.ledger.words import FILTERED, MOST_REMEMBERED, condition
 from chains.errors import ConfigurationError
 from chains.logs import get_logger
 
@@ -168,13 +168,12 @@ class Vectors:
         rows: Sequence[Any] = ()
         values = {"vector": str([float(value) for value in vector]), "limit": limit, **where}
         key = (version, *sorted(where.items()))
-        is_few = self._few.get(key, False) if where else False
         if where and key not in self._few:  # An index would go through many others than the few that are let through.
             if len(self._few) > MOST_REMEMBERED:
                 self._few.clear()
             count = f"SELECT count(*) FROM (SELECT FROM passages WHERE {condition(where)} LIMIT {FEW}) AS allowed"
-            self._few[key] = is_few = self._database.value(count, **where) < FEW
-        if not is_few:
+            self._few[key] = self._database.value(count, **where) < FEW
+        if not self._few.get(key):
             indexed = f"CAST(vector AS halfvec({len(vector)}))"
             query = NEAREST.format(indexed=indexed, dimensions=len(vector), where=condition(where))
             rows = self._database.rows(query, **values)
@@ -183,7 +182,6 @@ class Vectors:
         return {id_: min(1.0, max(0.0, similarity)) for id_, similarity in rows}
 
 
-MOST_REMEMBERED = 1000  # Filters: callers may name any category.
 # A parameter has the type of its first cast: the similarity would be that of a vector of 16 bits, were it a halfvec.
 NEAREST = """
 SELECT id, 1 - (vector <=> CAST(:vector AS vector)) AS similarity FROM (

@@ -75,6 +75,7 @@ class Words(ABC):
 
     def __init__(self, database: Database, *, public: bool) -> None:
         self._database, self._public = database, public
+        self._count = "public_passages" if public else "passages"
         self._frequencies: dict[str, int] = {}  # The number of passages that hold a word.
         self._nearest: dict[str, str | None] = {}
 
@@ -180,8 +181,7 @@ def words_of(question: str) -> list[str]:
 
 def metadata_of(column: Any) -> dict[str, Any]:
     """Return metadata from its column: PostgreSQL's driver has read it, SQLite's has not."""
-    metadata: dict[str, Any] = json.loads(column) if isinstance(column, str) else column
-    return metadata
+    return dict(json.loads(column) if isinstance(column, str) else column)
 
 
 BEST = """
@@ -208,8 +208,7 @@ class FtsWords(Words):
 
     def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
         match = " OR ".join(f'"{word}"' for word in words)
-        query = BEST_WHERE if where else BEST
-        return self._rows(query, match=match, limit=limit, where=condition(where), **where)
+        return self._rows(BEST_WHERE if where else BEST, match=match, limit=limit, where=condition(where), **where)
 
     def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
         return dict(map(tuple, self._rows(FREQUENCIES, asked=list(words))))
@@ -257,16 +256,12 @@ class PostingsWords(Words):
         rows, places = np.unique(np.concatenate(passages), return_inverse=True)
         scores = np.bincount(places, np.concatenate(shares), len(rows))
         ranked = np.argsort(-scores, kind="stable")
+        # Public postings are of public passages; what other filters leave is looked for among all.
+        some = ranked[: limit if len(where) == self._public else None]
         query = f"SELECT row, id FROM passages WHERE row = ANY(:rows) AND {condition(where)}"
-        best: list[tuple[str, float]] = []
-        start, more = 0, limit
-        while len(best) < limit and start < len(ranked):
-            some = ranked[start : start + more]
-            ids = dict(map(tuple, self._database.rows(query, rows=rows[some].tolist(), **where)))
-            pairs = zip(rows[some].tolist(), scores[some].tolist(), strict=True)
-            best += [(ids[row], score) for row, score in pairs if row in ids]
-            start, more = start + more, 2 * more  # A filter may leave few of the first ones.
-        return best[:limit]
+        ids = dict(map(tuple, self._database.rows(query, rows=rows[some].tolist(), **where)))
+        pairs = zip(rows[some].tolist(), scores[some].tolist(), strict=True)
+        return [(ids[row], score) for row, score in pairs if row in ids][:limit]
 
     def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
         terms = dict(zip(words, map(list, count_terms(words)), strict=True))
@@ -288,10 +283,6 @@ class PostingsWords(Words):
         """Return in how many passages each term stands, and its postings."""
         rows = self._database.rows(ENTRIES.format(count=self._count), terms=list(terms), all=not self._public)
         return [(term, count, np.frombuffer(entries, ENTRY)) for term, count, entries in rows]
-
-    @property
-    def _count(self) -> str:
-        return "public_passages" if self._public else "passages"
 
     @cached_property
     def _size(self) -> tuple[int, float]:
