@@ -142,9 +142,9 @@ class PassageIndex(Held):
             self.database.run("DELETE FROM staged")
             if not (self._write_sources(change, written or {}) or added or change.stale or change.reset):
                 return
-            facts = {"version": version, "embedding_model": self.recipe.embedding_model, "format": str(FORMAT)}
-            for name, value in facts.items():
-                self.database.state(name, value)
+            self.database.state("version", version)
+            self.database.state("embedding_model", self.recipe.embedding_model)
+            self.database.state("format", str(FORMAT))
         if self.database.dialect == "postgresql" and abs(self.count() - before) > GROWTH * before:
             with self.database.changing():
                 self.database.take_time()
@@ -158,8 +158,7 @@ class PassageIndex(Held):
         try:
             self.vectors.fill(version)
         except Exception as error:  # Whatever a stranger's package raises.
-            place = self.vectors.follower.place if self.vectors.follower else ""
-            log.warning("exact_search", index=place, reason=str(error)[:200])
+            log.warning("exact_search", index=getattr(self.vectors.follower, "place", ""), reason=str(error)[:200])
 
     def close(self) -> None:
         self.vectors.close()
@@ -258,9 +257,8 @@ def clear(database: Database) -> None:
     if database.dialect == "postgresql":
         tables += ["words", "terms", "postings"]
     else:
-        for table in ("public_words_terms", "words_terms", "public_words", "words"):
-            database.run(f"DROP TABLE {table}")
-        for statement in FTS:
+        names = ("public_words_terms", "words_terms", "public_words", "words")
+        for statement in (*(f"DROP TABLE {name}" for name in names), *FTS):
             database.run(statement)
     for table in tables:
         database.run(f"DELETE FROM {table}")

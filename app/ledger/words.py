@@ -150,9 +150,8 @@ class Words(ABC):
             memory.clear()
         counts = {word: count for word in words if (count := memory.get(word)) is not None}
         if new := [word for word in words if word not in counts]:
-            fresh = self._counted(new)
+            counts |= (fresh := self._counted(new))
             memory.update(fresh)
-            counts |= fresh
         return counts
 
     def _known_neighbour(self, word: str) -> str | None:
@@ -166,10 +165,9 @@ class Words(ABC):
     @cached_property
     def _long(self) -> list[LongDocument]:
         shown = "audience = 'public'" if self._public else "1 = 1"
-        rows = self._database.rows(LONG_DOCUMENTS.format(shown=shown))
-        titles = (str(metadata_of(meta).get("title") or "") for _, _, meta in rows)
         return [
-            LongDocument(row[0], row[1], frozenset(words_of(title))) for row, title in zip(rows, titles, strict=True)
+            LongDocument(id_, size, frozenset(words_of(str(metadata_of(meta).get("title") or ""))))
+            for id_, size, meta in self._database.rows(LONG_DOCUMENTS.format(shown=shown))
         ]
 
 
@@ -255,9 +253,8 @@ class PostingsWords(Words):
             shares.append(weight * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths)))
         rows, places = np.unique(np.concatenate(passages), return_inverse=True)
         scores = np.bincount(places, np.concatenate(shares), len(rows))
-        ranked = np.argsort(-scores, kind="stable")
         # Public postings are of public passages; what other filters leave is looked for among all.
-        some = ranked[: limit if len(where) == self._public else None]
+        some = np.argsort(-scores, kind="stable")[: limit if len(where) == self._public else None]
         query = f"SELECT row, id FROM passages WHERE row = ANY(:rows) AND {condition(where)}"
         ids = dict(map(tuple, self._database.rows(query, rows=rows[some].tolist(), **where)))
         pairs = zip(rows[some].tolist(), scores[some].tolist(), strict=True)
@@ -280,7 +277,6 @@ class PostingsWords(Words):
         return str(self._database.value(HOLDER, row=rows[0]) or "") if rows else ""
 
     def _entries(self, terms: Sequence[str]) -> list[tuple[str, int, NDArray[Any]]]:
-        """Return in how many passages each term stands, and its postings."""
         rows = self._database.rows(ENTRIES.format(count=self._count), terms=list(terms), all=not self._public)
         return [(term, count, np.frombuffer(entries, ENTRY)) for term, count, entries in rows]
 
