@@ -118,12 +118,12 @@ FTS = (
     "CREATE VIRTUAL TABLE words_terms USING fts5vocab(words, 'row')",
     "CREATE VIRTUAL TABLE public_words_terms USING fts5vocab(public_words, 'row')",
 )
-# The postings of a term are packed, for blocks of so many passages: to read each as a row would take a thousand times
+# The postings of a term are packed, for blocks of so many passages: to score each as a row took some thirty times
 # as long. One is a passage, how often it holds the term, and how many words it has: 32, 16 and 16 bits, big-endian.
 BLOCK = 1000
 PACKED = """CREATE TABLE postings
 (term integer, public boolean, block integer, entries bytea NOT NULL, PRIMARY KEY (term, public, block))"""
-# Beside its row a vector is read four times as fast: where a filter leaves few passages, all theirs are compared.
+# Beside its row a vector is read twice as fast: where a filter leaves few passages, all theirs are compared.
 BESIDE = "ALTER TABLE passages ALTER vector SET STORAGE MAIN"
 # `rowid` is the passage's row, as in FTS5; its terms stand there too: they are counted down when it is deleted.
 POSTINGS = (
