@@ -58,6 +58,37 @@ def _steps(cells: Sequence[tuple[Quantity, ...]]) -> list[tuple[Quantity, ...]]:
     return [(one._replace(high=end),) for one, end in zip(points, ends, strict=True)]
 
 
+EXTREME: Final = re.compile(
+    r"\b(?:(?P<price>(?:cheap|dear|pric)i?est|(?:least|most) expensive)|(?P<size>(?:heav|light|long|short)i?est)"
+    r"|(?P<rank>(?:high|low)est)|(?:bigg|larg|small)est)\b",
+    re.IGNORECASE,
+)
+_LEAST: Final = re.compile("cheap|least|light|low|short|small", re.IGNORECASE)
+_SUM: Final = re.compile(r"\b(?:average|mean|overall|(?:sub)?totals?|sum)\b", re.IGNORECASE)
+
+
+def extreme(rows: Sequence[Statement], question: str) -> Statement | None:
+    """Return the row that "the cheapest" or "the longest" names; None where two rows have it.
+
+    It counts in the first column with such a figure in each row; "the highest" is said of one that the question names.
+    """
+    found, rows = EXTREME.search(question), [row for row in rows if not _SUM.search(row.cells[0].text)]
+    if not found or len(rows) < FEWEST_CROSSED:
+        return None
+    asked = {word.key for word in tokens(question) if word.weight}
+    for place, name in enumerate(rows[0].columns[1:], start=1):
+        read = [quantities(row.cells[place].text)[:1] if place < len(row.cells) else () for row in rows]
+        figures = [one for some in read for one in some if one.measure not in {"%", "date"}]
+        is_named = any(word.key in asked or word.text.lower() in UNITS for word in tokens(name))
+        is_money, has_unit = (all(map(form, (one.measure for one in figures))) for form in (str.isupper, bool))
+        is_size = not is_money and (found["size"] is None or has_unit or is_named)
+        is_meant = is_money if found["price"] else is_named if found["rank"] else is_size
+        if len(figures) == len(rows) and is_meant:
+            worth = [-one.low if _LEAST.match(found[0]) else one.low for one in figures]
+            return rows[worth.index(max(worth))] if worth.count(max(worth)) == 1 else None
+    return None
+
+
 _ONTO: Final = re.compile(r"\b(?:to|into|onto|towards)\W+(?:the )?$", re.IGNORECASE)
 FEWEST_CROSSED: Final = 2  # So many rows of a matrix are named as its columns are.
 

@@ -16,7 +16,7 @@ from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
 from chains.text.quantities import UNITS, Quantity, quantities
-from chains.text.ranges import counted, crossed, cut_offs, is_within, missed, numbered, ranged
+from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, missed, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -132,6 +132,7 @@ class Evidence:
         }
         self.weights = self._weigh(placed)
         self._replaced: list[int] = []
+        self._extremes: list[Statement] = []  # The rows that a superlative names: "the cheapest".
         self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
         known = [*scores, *[None] * len(entries)]
         other_rows, ranges = self._compare_rows(known)
@@ -325,17 +326,17 @@ class Evidence:
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
             further, reached = np.array(counted(rows, self.question.text)), crossed(rows, self.question.text)
-            found = zip(rows, ranged(rows, self._figures_for(rows)), further.tolist(), strict=True)
-            ranges[places] = [float(row is reached) or fit or other for row, fit, other in found]
+            found = zip(ranged(rows, self._figures_for(rows)), further.tolist(), strict=True)
+            ranges[places] = [fit or other for fit, other in found]
             near = known[self.statements[places[0]].entry] or 0.0
-            if named and near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max() < WORD_FLOOR:
+            is_foreign = named and near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max() < WORD_FLOOR
+            if is_foreign:
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
             if reached is None:
-                entry, alone = self.statements[places[0]].entry, self._alone[places]
-                others[places] = self._other_rows(rows, alone, entry) | numbered(rows, self.question.text)
-                if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
-                    others[np.array(places)[more]] = self._other_rows([rows[at] for at in more], alone[more], entry)
-            else:
+                others[places] = self._others(places, rows, further)
+                reached = None if is_foreign else self._extreme(places, others)
+            if reached is not None:
+                ranges[places] = [float(row is reached) for row in rows]
                 others[places] = [row is not reached for row in rows]
             fitting = ~others[places] & (ranges[places] >= max(0.0, ranges[places].max()))
             if not fitting.all():
@@ -344,6 +345,23 @@ class Evidence:
                 for at in np.array(places)[fitting]:
                     self.together[self.statements[at].block].append(self.statements[at].text)
         return others.tolist(), ranges
+
+    def _others(self, places: Sequence[int], rows: Sequence[Statement], further: Matrix) -> Flags:
+        entry, alone = self.statements[places[0]].entry, self._alone[places]
+        others = self._other_rows(rows, alone, entry) | numbered(rows, self.question.text)
+        if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
+            others[more] = self._other_rows([rows[at] for at in more], alone[more], entry)
+        return np.asarray(others)
+
+    def _extreme(self, places: Sequence[int], others: Flags) -> Statement | None:
+        """Return the row that a superlative in the user's own words names; a new one ("the biggest?") of all rows."""
+        asked = self.question
+        new = " ".join(asked.terms[row].word for row in asked.fresh) or asked.text
+        mine = {at: self.statements[at].statement for at in places if asked.fresh or not others[at]}
+        reached = None if "verdict" in asked.wants else extreme(list(mine.values()), new)
+        named = [row for row, term in enumerate(asked.terms) if term.carries and not EXTREME.match(term.word)]
+        self._extremes += [row for at, row in mine.items() if row is reached and self.placed[at, named].all()]
+        return reached
 
     def _figures_for(self, rows: Sequence[Statement]) -> list[Quantity]:
         """Return the figures to look up: a follow-up that names a row ("and a no show?") gives those before it up."""
@@ -434,6 +452,7 @@ class Evidence:
         asked = self.question
         # One row does not show how others compare, nor does a sentence that names no best or difference.
         is_said = one.statement.kind != "row" and (_COMPARING.search(one.text) or not _COMPARED.search(asked.text))
+        is_said = is_said or any(one.statement is row for row in self._extremes)
         is_compared = not is_said and (one.statement.kind != "row" or bool(_RANKS.search(asked.text)))
         is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
         return is_compared or is_other_kind or (is_measured(asked.wants) and self.lacking(one) > 0)

@@ -3,7 +3,7 @@
 import pytest
 
 from chains.text.quantities import quantities
-from chains.text.ranges import crossed, numbered, ranged
+from chains.text.ranges import crossed, extreme, numbered, ranged
 from chains.text.statements import read_statements
 from chains.text.words import searchable
 
@@ -96,6 +96,30 @@ def fits(head: str, cells: list[str], question: str) -> list[float]:
 )
 def test_the_row_whose_range_holds_the_figure_fits(head, cells, question, row):
     assert fits(head, cells, question) == [1.0 if place == row else -1.0 for place in range(len(cells))]
+
+
+BOATS = """| Boat | Seats | Length | Per hour |
+|---|---|---|---|
+| Kayak | 2 | 4 m | £9 |
+| Rowing boat | 5 | 3 m | £14 |
+| Pedal boat | 4 | 2.5 m | £14 |
+| Total | 11 | | £37 |"""
+
+
+@pytest.mark.parametrize(
+    ("question", "boat"),
+    [
+        ("whats the cheapest boat", "Kayak"),
+        ("Which boat is the least expensive?", "Kayak"),
+        ("which is the shortest", "Pedal boat"),
+        ("which boat has the highest number of seats", "Rowing boat"),
+        ("the dearest boat", None),  # Two cost as much.
+        ("which boat is best", None),
+    ],
+)
+def test_a_superlative_names_the_row_that_has_the_least_or_the_most(question, boat):
+    row = extreme([one for one in read_statements(BOATS) if one.kind == "row"], question)
+    assert (row and row.cells[0].text) == boat
 
 
 def test_a_number_to_call_is_no_amount():

@@ -233,6 +233,14 @@ def test_the_question_above_two_statements_is_said_once():
     assert "\n\nBikes left for a month" in answer
 
 
+def test_a_superlative_names_a_row_of_the_table_that_has_the_other_words():
+    boats = "[Boats > Prices]\n| Boat | An hour |\n|---|---|\n| Kayak | £9 |\n| Rowing boat | £14 |\n| Canoe | £11 |"
+    beds = "[Beds > Prices]\n| Bed | Per night |\n|---|---|\n| Bunk | £5 |\n| Double | £30 |"
+    assert ask("whats the cheapest boat", boats, beds, scores=[0.6, 0.3]).startswith("Kayak")
+    assert ask("what does the rowing boat cost?", boats, scores=[0.6]).startswith("Rowing boat")
+    assert is_not_sure(ask("whats the cheapest sandwich", boats, scores=[0.6]))
+
+
 def test_how_many_are_paid_for_is_no_figure_that_the_answer_has_to_hold():
     entry = "[Zoo > Tickets]\n| Ticket | Price |\n|---|---|\n| Adult | £18 |\n| Senior | £12 |"
     assert ask("how much for 2 seniors", entry, scores=[0.6]).startswith("Senior – Price: £12")
