@@ -350,7 +350,7 @@ class Evidence:
         entry, alone = self.statements[places[0]].entry, self._alone[places]
         others = self._other_rows(rows, alone, entry) | numbered(rows, self.question.text)
         if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
-            others[more] = self._other_rows([rows[at] for at in more], alone[more], entry)
+            others[more] = self._other_rows([rows[at] for at in more.tolist()], alone[more], entry)
         return np.asarray(others)
 
     def _extreme(self, places: Sequence[int], others: Flags) -> Statement | None:
