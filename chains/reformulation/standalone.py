@@ -70,6 +70,8 @@ Find = Callable[[str], Sequence[Passage]]  # Returns the passages for a query, b
 
 # Below this cosine similarity a first passage whose heading has no word of the question is about something else.
 NEAR: Final = 0.3
+# A whole question is new where the passages of the other reading are so much further from its own words.
+MARGIN: Final = 0.15
 HEADINGS: Final = ("title", "section", "section_path", "jurisdiction")  # What stands above a passage, in its metadata.
 LONG: Final = 4  # Shorter words begin too many others, and are one letter away from too many.
 
@@ -92,8 +94,12 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     if together is None or 2 * missing > len(own):
         return together is None
     if whole:
+        scores = (_score(one) for one in alone if one["content"] == together["content"])
+        is_further = _score(alone[0]) - next(scores, 0.0) >= MARGIN
         is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
-        return not missing and (is_same or len(own) > 1) and _lacks_rest(leaned, own, together)
+        return not missing and (
+            (is_further and len(own) > 1) or ((is_same or len(own) > 1) and _lacks_rest(leaned, own, together))
+        )
     difference = _missing(own, together) - missing
     return difference > 0 or (not difference and _lacks_rest(leaned, own, together))
 
@@ -140,6 +146,8 @@ PRONOUN_TERMS = 3
 CLAUSE_ENDS = (",", ":", " - ", " and ", ". ")
 # After this many terms a pronoun stands for one of them.
 ANTECEDENTS = 2
+# A question whose opening names its subject has at most this many terms.
+RETURN_TERMS = 3
 
 _WISHES: Final = word_set("find get give happen have help know mean need say see tell think want")
 """Words for what somebody does with an answer, whatever it is about."""
@@ -149,7 +157,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 def leaning(question: str) -> Leaning | None:
     """Return how a question leans on those before it; None where it stands alone."""
     named = [term for term in terms(question) if not term.light]
-    if len(named) > MOST_TERMS:
+    if len(named) > MOST_TERMS or (RETURN.match(question) and len(named) >= RETURN_TERMS):
         return None
     if CORRECTION.match(question):
         return "fragment"
@@ -301,6 +309,8 @@ _LIMITING: Final = re.compile(r"\b(?:no|not|non|without|over|under|above|below)\
 
 def _likeness(new: Term, term: Term, cosine: float) -> float:
     same_place = PREPOSITION if new.preposition and new.preposition == term.preposition else 0.0
+    if term.preposition == "from" and not same_place:  # "for Nara" is where something goes.
+        same_place = -PREPOSITION
     if cosine >= ALIKE:
         return cosine + same_place
     if new.shape == term.shape and new.shape in {"acronym", "number"}:
