@@ -209,8 +209,8 @@ class Provider:
 
     def _broken_off(self, request: Request, error: LLMError) -> ChatGenerationChunk:
         log.warning("answer_broke_off", error=type(error).__name__)
-        model, asked, told = getattr(self.model, "model_name", None), request.prompt_tokens(), request.words
-        usage = UsageMetadata(input_tokens=asked, output_tokens=told, total_tokens=asked + told)  # Our own count.
+        model, read, written = getattr(self.model, "model_name", None), request.prompt_tokens(), request.words
+        usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)  # Our own count.
         metadata = {"finish_reason": "error", "model_name": model, DEGRADED: BROKE_OFF}
         return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata=metadata, usage_metadata=usage))
 

@@ -83,6 +83,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("gb",), ("data", 1e3)),
     **dict.fromkeys(("tb",), ("data", 1e6)),
 }
+_WITH_UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
 _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office": "working "}
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
 _DIMENSIONS: Final = word_set("deep heavy high long tall wide")
@@ -146,6 +147,13 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     ]
     figures = _ranges(text, [_figure(text, words, place) for place in plain])
     return tuple(sorted([*timed, *figures], key=lambda one: one.start))
+
+
+def units_of(number: str, text: str) -> set[str]:
+    """Return what a number counts in a text, in measures that have units; nothing where it also stands alone."""
+    figures = quantities(text) if number[0].isdigit() else ()
+    given = {one.kind for one in figures if number in {word.key for word in tokens(text[one.start : one.end])}}
+    return given if given <= _WITH_UNITS else set()
 
 
 def _dates(text: str) -> Iterator[Quantity]:

@@ -15,7 +15,7 @@ from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
-from chains.text.quantities import UNITS, Quantity, quantities
+from chains.text.quantities import Quantity, units_of
 from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, missed, numbered, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
@@ -34,7 +34,6 @@ NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
-_UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
 MOST_LACKING: Final = 0.34  # Of what the question names, the most that a statement may lack whose limit tells.
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
@@ -74,13 +73,6 @@ class Candidate:
         return self.entry, self.statement.block
 
 
-def _units_of(number: str, text: str) -> set[str]:
-    """Return what a number counts in a text, in measures that have units; nothing where it also stands alone."""
-    figures = quantities(text) if number[0].isdigit() else ()
-    given = {one.kind for one in figures if number in {word.key for word in tokens(text[one.start : one.end])}}
-    return given if given <= _UNITS else set()
-
-
 class Evidence:
     """The statements of a context, a row of features for each.
 
@@ -115,9 +107,9 @@ class Evidence:
             if found[place][0].refers and found[place - 1][1] == found[place][1]:
                 placed[place] = np.maximum(placed[place], LEAD * placed[place - 1])
         for row, term in enumerate(question.terms):  # "6 years" are not "six weeks".
-            units = _units_of(term.key, question.text)
+            units = units_of(term.key, question.text)
             for at in np.flatnonzero(self._alone[:, row]).tolist() if units else ():
-                if (given := _units_of(term.key, found[at][0].compared)) and not units & given:
+                if (given := units_of(term.key, found[at][0].compared)) and not units & given:
                     placed[at, row] = self._alone[at, row] = 0.0
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [
@@ -306,9 +298,8 @@ class Evidence:
         wants = self.question.wants
         is_verdict = "verdict" in wants and VERDICT.match(one.text)
         is_listed = one.statement.kind != "sentence" and not LISTED.isdisjoint(wants)
-        keys = {term.key for term in self.question.terms}
-        is_defined = not keys.isdisjoint(words_of(one.text).long_forms)
-        defines = is_defined and ("definition" in wants or len(keys) == 1)
+        is_defined = any(term.key in words_of(one.text).long_forms for term in self.question.terms)
+        defines = is_defined and ("definition" in wants or len(self.question.terms) == 1)
         return 1.0 if is_verdict or is_listed or defines else fits(one.text, wants, self.question.text)
 
     def _compare_rows(self, known: Sequence[float | None]) -> tuple[list[bool], Matrix]:
@@ -326,11 +317,10 @@ class Evidence:
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
             further, reached = np.array(counted(rows, self.question.text)), crossed(rows, self.question.text)
-            found = zip(ranged(rows, self._figures_for(rows)), further.tolist(), strict=True)
-            ranges[places] = [fit or other for fit, other in found]
+            within = ranged(rows, self._figures_for(rows))
+            ranges[places] = [fit or other for fit, other in zip(within, further, strict=True)]
             near = known[self.statements[places[0]].entry] or 0.0
-            is_foreign = named and near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max() < WORD_FLOOR
-            if is_foreign:
+            if is_foreign := named and near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max() < WORD_FLOOR:
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
             if reached is None:
                 others[places] = self._others(places, rows, further)
@@ -348,10 +338,10 @@ class Evidence:
 
     def _others(self, places: Sequence[int], rows: Sequence[Statement], further: Matrix) -> Flags:
         entry, alone = self.statements[places[0]].entry, self._alone[places]
-        others = self._other_rows(rows, alone, entry) | numbered(rows, self.question.text)
+        others: Flags = self._other_rows(rows, alone, entry) | numbered(rows, self.question.text)
         if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
             others[more] = self._other_rows([rows[at] for at in more.tolist()], alone[more], entry)
-        return np.asarray(others)
+        return others
 
     def _extreme(self, places: Sequence[int], others: Flags) -> Statement | None:
         """Return the row that a superlative in the user's own words names; a new one ("the biggest?") of all rows."""
@@ -503,8 +493,7 @@ class Evidence:
         """
         if one is other or other.is_left > one.is_left or repeats(one.text, other.text):
             return True
-        wants = self.question.wants
-        if (wants and not is_measured(wants)) or one.block == other.block:
+        if (self.question.wants and not is_measured(self.question.wants)) or one.block == other.block:
             return False
         known = self.question.quantities
         mine = [one for one in one.statement.quantities if not one.label and not any(map(one.equals, known))]
