@@ -98,7 +98,8 @@ def reply_to(error: Exception) -> ErrorReply:
 
 def logged_reply(request: Request, error: Exception) -> ErrorReply:
     reply = reply_to(error)
-    log.warning("request_failed", path=request.url.path, status=reply.status, error=type(error).__name__)
+    reason = {"reason": str(error)} if isinstance(error, errors.VectorStoreError) else {}  # No user's words are in it.
+    log.warning("request_failed", path=request.url.path, status=reply.status, error=type(error).__name__, **reason)
     return reply
 
 

@@ -19,7 +19,9 @@ class Watch:
     def follow(self, context: BrowserContext) -> None:
         """Watch all pages and frames of a context from now on."""
         context.on("request", lambda request: self.requested.append(request.url))
-        context.on("console", lambda message: self._note(message.type, message.text))
+        context.on(
+            "console", lambda message: self._note(message.type, f"{message.text} {message.location.get('url', '')}")
+        )
         context.on("weberror", lambda thrown: self._note("error", str(thrown.error)))
 
     def _note(self, kind: str, text: str) -> None:
