@@ -17,7 +17,7 @@ from chains.text.tokens import tokens
 _LABEL = re.compile(r"\W*(?:sources?|references?|citations?|cited from|see|and|note)\b\W*", re.IGNORECASE)
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1")
 _TABLE_RULE = re.compile(r"[ \t]*\n?[ \t]*\|?[ \t]*:?-{2,}")
-FEWEST_WORDS = 2
+FEWEST_WORDS, SPELT_OUT = 2, 6  # Words that carry something; all words of a sentence that has one of them.
 ADJACENCY = 6  # Most characters between two adjacent markers: a blank, a comma, "and".
 _DANGLING = re.compile(r"\s+(?=[.,;:!?)])")
 
@@ -57,8 +57,10 @@ def sentences_of(answer: str, markers: Sequence[tuple[int, int]]) -> list[Senten
                 start = begin
         words = without(answer, start, end, markers)
         label = _LABEL.match(words)
-        content = [token for token in tokens(words[label.end() :] if label else words) if token.weight > 0]
-        says_something = len(content) >= FEWEST_WORDS or any(token.kind == "number" for token in content)
+        said = tokens(words[label.end() :] if label else words)
+        content = [token for token in said if token.weight > 0]
+        is_worded = bool(content) and len(said) >= SPELT_OUT and VERB.search(words)  # "You may not let it to others."
+        says_something = len(content) >= FEWEST_WORDS or any(token.kind == "number" for token in content) or is_worded
         if says_something and not _TABLE_RULE.match(answer, end):
             found.append(Sentence(min(start, end), end, words))
     return found

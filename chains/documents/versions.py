@@ -24,6 +24,7 @@ LONGEST_DATE: Final = 40
 HEAD_CHARACTERS: Final = 1500  # Where a document says of itself what it replaces, or what replaces it.
 VALID_FROM, VALID_UNTIL, REPLACES, SUPERSEDED = "valid_from", "valid_until", "replaces", "superseded"
 VERSION: Final = "version"
+_PAST: Final = re.compile(r"\b(?:was|were|did|had)\b.*\bin ((?:19|20)\d\d)\b", re.IGNORECASE)
 LABELS: Final = "title_labels"
 """What tells a document of the index from others, in the metadata of a passage that was found."""
 OLDER, NOT_IN_FORCE, NOT_YET = "older version", "not in force", "not yet in force"
@@ -199,7 +200,13 @@ def is_left(title: str, question: str) -> bool:
 
 
 def left_titles(titles: Sequence[str], question: str) -> list[bool]:
-    """Say for each title whether it is of another version than the question names, or else than is in force."""
+    """Say for each title whether it is of another version than the question names, or else than is in force.
+
+    "What was the fee in 2024?" names the version of that year, or the last one before it.
+    """
+    if past := _PAST.search(question):
+        dates = (part for title in titles for part in _edition(STATE.sub("", title)) if part[0] == "date")
+        question += f" {max((numbers[0] for _, numbers in dates if numbers[0] <= int(past[1])), default='')}"
     marked = {series_of(title) for title in titles if MARK.search(title) and not is_left(title, question)}
     others = (not is_in_force(title) or series_of(title) in marked for title in titles)
     return [is_other and not names_edition(title, question) for title, is_other in zip(titles, others, strict=True)]

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from chains.text.quantities import SINCE, UNITS, quantities
 from chains.text.tokens import DAYS, MONTHS, tokens
-from chains.text.words import one_error_away, stem, word_list
+from chains.text.words import LISTS, one_error_away, stem, word_list
 
 Kind = Literal[
     "phone", "mail", "address", "duration", "count", "share", "money", "number", "date", "who", "where", "definition",
@@ -21,6 +21,10 @@ _AMOUNTS: Final = (
 )
 _NAMED: Final = r"^(?!.*\b(?:how|when|why|can|do|does|is|are|will|by|via|an?)\b)(?:[\w'-]+ ){0,4}[\w'-]+"
 """Up to five words without a verb: "claims email"."""
+_WHEN: Final = (  # And not "what if it breaks when I am away".
+    r"(?:^\W*(?:(?:and|but|or|so) )?|\b(?:know|me|sure|us) )whens?\b"
+    r"|\bwhens?\b(?=\W*$| (?:am|are|can|did|do|does|is|may|must|should|was|were|will)\b)"
+)
 _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("phone", rf"\b(?:tele)?(?:phone|fax) (?:number|no|nr)\b|\btel no\b|\bhotline\b|{_NAMED} (?:tele)?phone\W*$"),
     ("mail", rf"\be-?mail address(?:es)?\b|(?<!by )(?<!via )\be-?mail (?:for|of)\b|{_NAMED} e-?mail\W*$"),
@@ -44,7 +48,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ),
     (
         "date",
-        r"\bwhens?\b|\b(?:what|which|latest) (?:year|date|day|month|time)\b|\bhow (?:often|fast|early|late)\b"
+        rf"{_WHEN}|\b(?:what|which|latest) (?:year|date|day|month|time)\b|\bhow (?:often|fast|early|late)\b"
         r"|\b(?:deadline|cut-?off)s?\b",
     ),
     ("who", r"\bwho(?:se|m|s)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b"),
@@ -63,7 +67,9 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
 _ASKS: Final = {kind: re.compile(form, re.IGNORECASE) for kind, form in _FORMS}
 MEASURED: Final[frozenset[Kind]] = frozenset({"duration", "count", "share", "money", "number", "date"})
 """The kinds of answer that a figure or a time stands in."""
-PRICES: Final = frozenset(map(stem, ("charge", "cost", "fee", "price")))  # Words for which an amount of money stands.
+PRICES: Final = frozenset(
+    map(stem, ("charge", "cost", "fee", "fine", "premium", "price", "supplement", "surcharge"))
+)  # Words for which an amount of money stands.
 LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})  # The kinds of answer that are often lists.
 _OPEN: Final[frozenset[Kind]] = frozenset({"verdict", "definition", *LISTED})
 """The kinds beside which a measure is only mentioned: "Do you charge for it?"."""
@@ -76,17 +82,7 @@ _MEASURES: Final[Mapping[Kind, Callable[[set[str]], bool]]] = {
     "share": lambda measures: "%" in measures,
     "money": lambda measures: not measures <= _NO_MONEY,
 }
-ROLES: Final = word_list("""
-    accountant admin administrator advis[eo]r agent applicant archivist assistant attendant auditor authority board
-    bank buyer captain caretaker carer carrier cashier chair chef clerk client committee company consignee consignor
-    contractor cook council counsellor courier crew customer dean dentist department desk dietician director doctor
-    driver editor employee employer engineer family farmer foreman guard guest head holder host importer exporter
-    inspector instructor janitor keeper landlord lawyer lead leader librarian manager manufacturer mayor mechanic
-    member midwife minister nurse office officer operator owner parent partner patient person pharmacist physician
-    pilot planner police porter president principal producer receiver reception receptionist registrar resident
-    secretary seller sender shipper staff steward student supervisor supplier surgeon surveyor teacher team
-    technician teller tenant trainer treasurer trustee tutor user usher vendor vet visitor volunteer warden worker
-    \\w+(?:ist|ician|eer|woman|man)""")
+ROLES: Final = word_list(LISTS["roles"])
 """Words for who does something: as good as a name where one asks who."""
 _MONTHS: Final = "|".join(month.title() for month in MONTHS)
 _NO_DAY: Final = rf"(?!(?:{'|'.join(day.title() for day in DAYS)}|{_MONTHS})s?\b)"
@@ -120,6 +116,11 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     ),
     "where": re.compile(rf"\b(?:in|at|on|near|from|to|of) (?:the )?{_NO_DAY}[A-Z]|\b(?:north|south|east|west)\w*\b"),
     "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
+    "verdict": re.compile(
+        r"^(?:yes|no)\b|[:;] (?:yes|no)\b|\b(?:not|never|cannot|may|can|must|only|allow\w*|permit\w*|forbid\w*"
+        r"|prohibit\w*|accept\w*|welcome|required|optional|possible)\b|n['’]t\b",
+        re.IGNORECASE,
+    ),
     "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
 }  # fmt: skip
 STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "address", "duration", "count", "share", "money")

@@ -68,7 +68,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("day", "days", "night", "nights"), ("duration", 1440)),
     **dict.fromkeys(("week", "weeks"), ("duration", 10080)),
     **dict.fromkeys(("month", "months"), ("months", 1)),
-    **dict.fromkeys(("year", "years"), ("months", 12)),
+    **dict.fromkeys(("year", "years", "yr", "yrs", "yo"), ("months", 12)),
     **dict.fromkeys(("g", "gram", "grams"), ("mass", 1)),
     **dict.fromkeys(("kg", "kilo", "kilos", "kilogram", "kilograms"), ("mass", 1e3)),
     **dict.fromkeys(("t", "ton", "tons", "tonne", "tonnes"), ("mass", 1e6)),
@@ -91,7 +91,7 @@ _CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€"
 _MOST: Final = re.compile(
     r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under"
     r"|(?:less|fewer|shorter|lower|lighter|smaller|cheaper|younger|sooner) than"
-    r"|within)|[<≤])\s*$"
+    r"|within)|[<≤])[\s-]*$"
 )
 _LEAST: Final = re.compile(
     r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|over|above|exceed(?:s|ing)?"
@@ -112,6 +112,14 @@ _BEFORE: Final = re.compile(rf"(?:([A-Z]{{0,3}}[$€£¥])\s?|\b([A-Z]{{3}}|RM|R
 _BEHIND: Final = re.compile(
     rf"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>(?:[A-Z]{{3}}|{_TYPED})\b|€|£)|°\s?(?P<degrees>[CF])\b)"
 )
+_LIMIT: Final = r"(?:of|from|between|under|over|up to|below|above)"
+_AGE: Final = re.compile(  # One without its unit: "children under 12", "ages 7 to 10", "Juniors (5-15)", "over 60s".
+    rf"(?:\bage[ds]?|\b(?:adult|child|infant|junior|kid|pensioner|senior|teenager|toddler|youth)s?(?:ren)?"
+    rf"(?: ?\((?:age[ds]? )?| (?:aged? )?(?={_LIMIT})))(?: ?{_LIMIT})? ?(\d+)(?: ?(?:to|and|-|–) ?(\d+))?"
+    r"|\b(?:under|over)[ -](\d+)s\b",
+    re.IGNORECASE,
+)
+OLDEST: Final = 120
 _LABELS: Final = word_set(
     "step section chapter article rule page table figure phase no item form class part version incoterms number annex "
     "appendix option level clause paragraph source line tier grade type method model zone un iso hs"
@@ -211,7 +219,15 @@ def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
         first, last = (date(int(word.text), *day).toordinal() for day in ((1, 1), (12, 31)))
         return Quantity("date", first, last, start, end, _bound(text, start, end))
     measure, factor, end = _unit(text, words, place)
+    if measure not in _WITH_UNITS and value <= OLDEST and start in _ages(text):
+        measure, factor, end = *UNITS["years"], word.end
     return Quantity(measure, value * factor, value * factor, start, end, _bound(text, start, end), label)
+
+
+@lru_cache(maxsize=64)
+def _ages(text: str) -> set[int]:
+    """Return where the ages of a text stand that have no unit."""
+    return {found.start(group) for found in _AGE.finditer(text) for group in (1, 2, 3)}
 
 
 def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, int]:

@@ -13,6 +13,7 @@ _EACH: Final = re.compile(rf"\b(?:an?|each|every|per)(?: further| additional| ex
 # Measures that a question may be wrong about or tells in passing, and what has none.
 _FREE: Final = re.compile(r"$|%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 _CUT_OFF: Final = re.compile(r"\b(?:before|by|until|till|not later than|(after|later than|past))\s*$", re.I)
+_NAMING: Final = {**UNITS, "age": UNITS["years"]}  # Words in the name of a column that tell the unit of its cells.
 _SIZES: Final = frozenset({"length", "mass", "volume"})
 
 
@@ -153,7 +154,7 @@ def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> 
         return False
     if one.measure == figure.measure:
         return one.holds(figure)
-    units = [UNITS[word.text.lower()] for word in column if word.text.lower() in UNITS]
+    units = [unit for word in column if (unit := _NAMING.get(word.text.lower()))]
     counts = figure.measure in {"", *(word.key for word in column)}
     if figure.label or one.measure:  # An amount of money may be written without its currency, a size without its unit.
         factors = [1.0] * one.measure.isupper() + [factor for kind, factor in units if kind == one.measure in _SIZES]

@@ -21,6 +21,7 @@ Kind = Literal["sentence", "item", "row", "head", "heading", "label", "code"]
 """`head` is a row that names columns, `label` a line that announces what follows: in bold, a lead, a group's name."""
 
 LONGEST_LABEL: Final = 5  # Words.
+LONGEST_TITLE, LOWEST = 8, 6  # Words of a heading without a mark, and its level.
 LOOKED_AT: Final = 6  # Rows below one that may name columns.
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 TICKS: Final = frozenset("✓✔☑✅")
@@ -45,6 +46,7 @@ _PERIOD: Final = re.compile(
     r"\.?\s+\d{0,2}\W*)(?:(?:19|20)\d\d)?$|(?:q[1-4]|h[12])$",
     re.IGNORECASE,
 )
+_TITLE: Final = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.? )?[A-Z][^\d.!?:;,|]*$")  # Perhaps numbered: "3 Fire".
 _LOOSE_ENDS: Final = word_set("a an and as at by for from if in into of on or per than that the to with")
 _REFERS: Final = re.compile(
     r"(?:It|They|(?:After|Before|Besides|From|Of|Until|With|Without) (?:it|that|them|these|this|those)"
@@ -298,9 +300,10 @@ class _Reader:
             self.columns = _names(cells)
             self._add("head", start, end, cells)
         elif _spans(cells):
-            if not cells[0].text.endswith(_CLOSED):
-                self.group = cells[0].text.rstrip(": ")
-            self._add("label", start, end, cells[:1])
+            is_note = cells[0].text.endswith(_CLOSED)  # "Children under 3 travel free."
+            self.group = self.group if is_note else cells[0].text.rstrip(": ")
+            place_of = (cells[0].start, cells[0].end) if is_note else (start, end)
+            self._add("sentence" if is_note else "label", *place_of, () if is_note else cells[:1])
         elif not self.rows and self._names_columns(place, cells):
             self.columns = _joined(self.columns, cells)
             self._add("head", start, end, cells)
@@ -336,6 +339,9 @@ class _Reader:
         lines, self.paragraph, self.kind = self.paragraph, [], ""
         if not lines:
             return
+        if _is_titled(lines):  # In plain text, and in what was a PDF.
+            self._heading(lines[0].start, lines[0].end, LOWEST)
+            lines = lines[1:]
         runs = [(lines[0].start, lines[-1].end)]
         if len(lines) > 1 and all(line.text.startswith("**") or _VALUE.match(line.text) for line in lines):
             # Each of them begins a sentence.
@@ -352,6 +358,16 @@ class _Reader:
             self._add("label" if is_lead else "sentence", start, end)
             if is_lead:
                 self.lead, self.led = self.statements[-1].said.rstrip(": "), -1
+
+
+def _is_titled(lines: Sequence[_Line]) -> bool:
+    """Return whether the first line of a paragraph names it: a few words, below which sentences begin anew."""
+    title, *below = (line.text for line in lines)
+    if not below or not _TITLE.match(title) or len(title.split()) > LONGEST_TITLE:
+        return False
+    is_wrapped = len(f"{title} {below[0].split()[0]}") > max(map(len, below))
+    is_open = title.split()[-1].lower() in _LOOSE_ENDS
+    return below[0][0].isupper() and below[-1].endswith(_CLOSED) and not (is_wrapped or is_open)
 
 
 def _cells(row: str, offset: int) -> list[Cell]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from chains.text.words import STOP_WORDS, stem, word_list
+from chains.text.words import LISTS, STOP_WORDS, stem, word_list
 
 Kind = Literal["number", "name", "word", "light", "stop"]
 
@@ -30,22 +30,13 @@ _SCALES: Final = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10
 _IS_SCALED: Final = re.compile(rf"\dk\b|{'|'.join(scale for scale in _SCALES if scale != 'k')}", re.IGNORECASE)
 MONTHS: Final = word_list("january february march april may june july august september october november december")
 DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
-_SHORT: Final = {name[:3]: name for name in (*MONTHS, *DAYS)} | {
+SHORT_NAMES: Final = {name[:3]: name for name in (*MONTHS, *DAYS)} | {
     "sept": "september",
     "tues": "tuesday",
     "thurs": "thursday",
 }
 # General words that move a text along and name nothing: a faithful paraphrase swaps them freely.
-_LIGHT: Final = word_list("""
-    many still become became begin began begun start announce describe lead led take took place make made go went
-    get got give gave come came state say said tell told call name later late early earlier well several already prior
-    ultimately eventually finally originally previously subsequently currently around within across along due regard
-    include including receive use feature follow following know note serve set show hold held play work part group
-    number time year day month week last next new old former instead usually typically mainly largely generally
-    approximately nearly almost total various certain role release publish found establish form create produce result
-    cause consider believe think want see find provide allow help need require remain continue return join leave left
-    move bring turn keep kept put run ran base locate involve appear contain consist refer report claim reveal confirm
-    declare express suggest argue addition support end born stuff thing""")
+_LIGHT: Final = word_list(LISTS["light"])
 
 
 class Token(NamedTuple):
@@ -87,7 +78,7 @@ def classify(text: str, opens: bool) -> tuple[str, Kind, float]:
     if plain in _NUMERALS:
         return str(_NUMERALS[plain]), "number", WEIGHTS["number"]
     capital = text[0].isupper()
-    if capital and (name := _SHORT.get(plain)):
+    if capital and (name := SHORT_NAMES.get(plain)):
         return stem(name), "word", WEIGHTS["word"]
     if plain in STOP_WORDS and not (len(text) > 1 and text.isupper()):
         return plain, "stop", 0.0

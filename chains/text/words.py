@@ -8,6 +8,8 @@ from typing import Final
 
 import snowballstemmer
 
+from chains.text.pattern_file import read_patterns
+
 
 def word_list(words: str) -> list[str]:
     return words.split()
@@ -18,35 +20,11 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-STOP_WORDS: Final = word_set("""
-    a about above after again against all also although am among an and another any are aren as at be because been
-    before being below between both but by can could d did didn do does doesn doing don done down during each either
-    else even ever few for from further had has have having he her here hers herself him himself his how however i if
-    in into is isn it its itself just let ll m may me might mine more most much must my neither no nor not now of off
-    on once one only onto or other our ours out over own per please re s same shall she should since so some such t
-    than that the their theirs them themselves then there therefore these they this those though through thus to too
-    under until up upon us ve very via was we were what when where whether which while who whom whose why will with
-    within without won would yes yet you your yours im pls plz thx u ur whats whens wheres myself yourself ourselves
-    yourselves someone somebody something anyone anybody anything everyone everybody everything arent btw cant couldnt
-    didnt doesnt dont fyi hasnt havent hello hey hi hows isnt ive ok okay shouldnt thats theres vs versus wasnt werent
-    weve whos wont wouldnt youre youve
-    """)
+LISTS: Final = dict(read_patterns(__package__, "words.txt")[1])
+STOP_WORDS: Final = word_set(LISTS["grammar"])
 """Words of grammar. A word in capitals that is one of these may still be a name."""
 
-_IRREGULAR: Final = {
-    form: verb
-    for verb, _, form in (
-        pair.partition(":")
-        for pair in word_list("""
-    begin:began begin:begun break:broke break:broken bring:brought build:built buy:bought catch:caught choose:chose
-    choose:chosen drink:drank drive:drove drive:driven eat:ate eat:eaten fall:fell fall:fallen feed:fed find:found
-    fly:flew fly:flown forget:forgot forget:forgotten freeze:froze freeze:frozen grow:grew grow:grown hide:hid
-    hide:hidden hold:held keep:kept lend:lent lose:lost meet:met pay:paid ring:rang ring:rung sell:sold send:sent
-    sleep:slept speak:spoke speak:spoken spend:spent steal:stole steal:stolen stick:stuck teach:taught
-    throw:threw throw:thrown understand:understood wear:wore wear:worn withdraw:withdrew withdraw:withdrawn write:wrote
-    write:written""")
-    )
-}
+_IRREGULAR: Final = {form: verb for verb, _, form in (pair.partition(":") for pair in LISTS["irregular"].split())}
 _PLAIN: Final = re.compile(r"[^\W_]+")
 LONGEST_WORD: Final = 40
 _STEMMER: Final = snowballstemmer.stemmer("english")

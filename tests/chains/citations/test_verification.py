@@ -256,3 +256,10 @@ def test_adjacent_markers_share_a_clause_and_one_marker_has_the_sentence():
     clauses = clauses_of(answer, sentences_of(answer, places), places)
 
     assert [clauses.get(start) for start, _ in places] == ["It is 9 %", "It is 9 %", "and 0 %.", None]
+
+
+@pytest.mark.parametrize(
+    ("answer", "count"), [("You may not let your room to somebody else.", 1), ("Yes, you can.", 0), ("The list:", 0)]
+)
+def test_a_whole_sentence_with_one_word_of_its_own_says_something(answer, count):
+    assert len(sentences_of(answer, [])) == count

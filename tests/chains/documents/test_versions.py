@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from chains.documents.versions import holds_on, in_force_first, is_left, replaced, series_of, stated
+from chains.documents.versions import holds_on, in_force_first, is_left, left_titles, replaced, series_of, stated
 from chains.state import Passage
 
 TODAY = date(2026, 1, 31).toordinal()
@@ -156,3 +156,17 @@ def test_a_statement_of_another_day_does_not_hold_today(text, holds):
 
 def test_a_year_alone_is_no_series():
     assert series_of("2024") == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("What was the entry fee in 2022?", [False, True, True]),
+        ("How much did a locker cost in 2024?", [True, False, True]),
+        ("What is the entry fee?", [True, True, False]),
+        ("What was the entry fee in 2019?", [True, True, False]),  # Before all that is known.
+    ],
+)
+def test_a_past_year_names_the_version_of_its_time(question, left):
+    titles = ["Pool tariff 2021 (older version)", "Pool tariff 2024 (older version)", "Pool tariff 2026"]
+    assert left_titles(titles, question) == left

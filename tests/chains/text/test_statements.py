@@ -48,6 +48,29 @@ def test_a_statement_knows_what_stands_over_it():
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("Left luggage\nA locker costs 4 euros a day. Ask\nat the desk for a key.", ["Left luggage"]),
+        ("12 Noise\nInstruments may be played until 22:00.", ["12 Noise"]),
+        ("We meet on Fridays in front of\nSaint Mary's church.", []),  # The line was full.
+        ("The rehearsal is led by\nAnton Weiss and his two sons.", []),
+        ("North Choir\nMill Lane 4\nBrixworth", []),
+    ],
+)
+def test_a_short_line_above_sentences_is_their_heading(text, titles):
+    assert [one.said for one in read_statements(text) if one.kind == "heading"] == titles
+
+
+def test_a_row_that_is_one_sentence_is_a_note_and_no_name_of_rows():
+    text = "| Seat | Price |\n|---|---|\n| Stalls | £30 |\n| Members pay half on Mondays. | |\n| Circle | £22 |"
+    assert said(text)[1:] == [
+        ("row", "Stalls – Price: £30."),
+        ("sentence", "Members pay half on Mondays."),
+        ("row", "Circle – Price: £22."),
+    ]
+
+
 def test_two_rows_of_names_are_one_head_and_a_name_spans_the_blanks_to_its_right():
     names = "|  | Year ended March 31, |  | Change |\n|---|---|---|---|\n|  | 2018 | 2017 |  |"
     text = f"{names}\n|  |  | (in thousands) |  |\n| Interest | 1,310 | 510 | 800 |"
@@ -98,7 +121,7 @@ def test_a_label_that_spans_a_table_names_the_rows_below_it():
         ("label", "Extras"),
         ("row", "Extras, Nails – Dog: £9; Cat: £8."),
         ("row", "Extras, 7 – Dog: 7; Cat: 7."),
-        ("label", "All hold."),
+        ("sentence", "All hold."),
         ("row", "Extras, Bath – Dog: £5; Cat: £4."),
     ]
 
