@@ -190,7 +190,7 @@ class CiteSources:
         return translated(line, state.get("language"), self.translations) + gap + quoted
 
     def _match(self, state: Generated, found: CheckedText) -> float | None:
-        """Return how sure the reader is of the quotations that say what an answer without markers says; 0 if none do.
+        """Return how sure the reader is of its best quotation, where that says what an unmarked answer says; else 0.
 
         A model that marks its sources has read them; one that does not may have taken the row beside the right one.
         """
@@ -200,7 +200,8 @@ class CiteSources:
             return 0.0
         text, references, _ = self._read(quotes.text.partition("\n\n")[2], state["context"]["passages"])
         above = (f"{one.title} > {one.section or ''}" for one in references)
-        quoted = Passage(content="\n\n".join([text, *above]), metadata={}, score=None)
+        best = text[: references[0].end] if references else text  # It is what the probability is of.
+        quoted = Passage(content="\n\n".join([best, *above]), metadata={}, score=None)
         said = verify([found.unmarked[0][0].words], [quoted], self.similarity, _asked(state))
         return quotes.response_metadata.get(MATCH, 0.0) if said.supported else 0.0
 

@@ -32,6 +32,7 @@ FIXED: Final = 0.6  # How strongly a statement has to hold a name: a country may
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
+WHOLE, HOLDS_ALL = 0.9, 0.15  # From which "near" on a statement holds all that is asked; how much nearer that is.
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
@@ -132,9 +133,10 @@ class Evidence:
         before = self._alone[:, self._replaced].max(axis=1, initial=0.0) >= 1.0
         figures = np.array([term.key[0].isdigit() for term in question.terms], dtype=bool)
         self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
-        fresh = question.fresh  # What a follow-up names anew, and a statement on what was asked before holds as well:
+        fresh = question.fresh  # What a follow-up names anew, where a list or text on what was asked before holds it:
         carried = [row for row, term in enumerate(question.terms) if term.carries and row not in fresh]
-        joined = self.placed[(self.placed[:, carried] >= HEADER).any(axis=1)] if fresh and carried else self.placed
+        on_it = {one.block for one in self.statements if not carried or (one.strengths[carried] >= HEADER).any()}
+        joined = self.placed[[place for place, one in enumerate(self.statements) if one.block in on_it]]
         new = [row for row in fresh if joined[:, row].max(initial=0.0) >= 1.0]
         self.contradicted = [
             is_other
@@ -196,11 +198,6 @@ class Evidence:
             if term.carries and row not in sides and self.weights[row] > 0 and not (is_price and term.key in PRICES)
         ]
         return sum(bool(one.strengths[row] < WORD_FLOOR) for row in nouns) / len(nouns) if nouns else 0.0
-
-    @property
-    def nearest(self) -> float:
-        """Return the similarity of the nearest passage; one that is not known is taken to be middling."""
-        return float(np.nan_to_num(self.values[:, FEATURES.index("score")], nan=MIDDLING).max(initial=0.0))
 
     @property
     def missing(self) -> list[str]:
@@ -475,16 +472,19 @@ class Evidence:
         self.agreement = np.array(
             [[float(out > is_out or self._agree(one, other)) for other, out in judged] for one, is_out in judged]
         )
+        told = {name: self.values[:, place] for place, name in enumerate(FEATURES)}  # Its columns, not copies.
         if meanings:
-            found = np.array(meanings)
-            self.values[:, FEATURES.index("meaning")] = found
-            self.values[:, FEATURES.index("meaning_above")] = found - found.mean()
-            # A passage on many things is near where one statement in it holds all that is asked.
-            kind, score = (FEATURES.index(name) for name in ("kind", "score"))
-            kinds, implied = self.values[:, [kind]], [term.asks or term.key in PRICES for term in self.question.terms]
-            said = np.array([one.strengths for one in self.statements]) >= LEAD
-            is_held = ((said | ((kinds > 0) & implied)) & (kinds >= 0)).all(axis=1)  # "21:15" is a closing time.
-            self.values[is_held, score] = np.fmax(self.values[is_held, score], NEAR_PASSAGE)
+            told["meaning"][:], told["meaning_above"][:] = meanings, np.array(meanings) - np.mean(meanings)
+        asked, kind, score = self.question.terms, told["kind"], told["score"]
+        held = np.array([one.strengths for one in self.statements]).reshape(-1, len(asked)) >= HEADER
+        implied = (kind > 0)[:, None] & [
+            term.asks or term.key in PRICES for term in asked
+        ]  # "21:15" is a closing time.
+        whole = ((held | implied).all(axis=1) | (told["near"] >= WHOLE)) & (kind >= 0)
+        whole &= told["lacking"] + told["unnamed"] + told["doubtful"] == 0
+        self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=NEAR_PASSAGE * whole.any()))
+        # A passage on many things is far from the question that one statement in it answers.
+        score[:] = np.minimum(1.0, np.where(told["meaning"] > score, told["meaning"], score) + HOLDS_ALL * whole)
 
     def _agree(self, one: Candidate, other: Candidate) -> bool:
         """Return whether two statements say the same: in the same words, or one figure where one is asked for.

@@ -59,7 +59,10 @@ def words_of(text: str) -> Words:
     for names, form in _CYCLES:  # "Mon-Fri" and "October to April" name what lies between.
         for ends in form.findall(lower):
             first, last = (next(at for at, name in enumerate(names) if name.startswith(end[:3])) for end in ends)
-            keys |= {stem(name): name for name in (names * 2)[first : first + (last - first) % len(names) + 1]}
+            named = (names * 2)[first : first + (last - first) % len(names) + 1]
+            keys |= {stem(name): name for name in named}
+            if (half := {"january", "july"}.intersection(named)) and len(half) == 1:
+                keys |= {(season := "winter" if "january" in half else "summer"): season}
     for part in _WEEK.findall(lower):
         keys |= {stem(day): day for day in (DAYS[5:] if part == "end" else DAYS[:5])}
     runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.

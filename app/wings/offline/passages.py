@@ -13,6 +13,7 @@ _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
 _PROVENANCE: Final = re.compile(
     r"(?:\w+ ){0,2}(?:source|retrieved|last updated|last verified)\b[^.]{0,40}:", re.IGNORECASE
 )
+_OF_MAIL: Final = re.compile(r"(?:From|To|Cc): .*@|Date: .*\d\d:\d\d:\d\d")
 _EXAMPLE: Final = re.compile(r"\b(?:examples?|illustrations?|sample calculations?)\b", re.IGNORECASE)
 _SUPPOSES: Final = re.compile(
     r"\W*(?:(?:worked |another )?example\b|for (?:example|instance)\b|suppose\b|assum(?:e|ing)\b|imagine\b)", re.I
@@ -89,6 +90,8 @@ def _is_quotable(statement: Statement, *, is_last: bool) -> bool:
     """Return whether a statement is whole, and no heading, label, link or note of provenance."""
     said, kind = statement.said, statement.kind
     if kind not in {"sentence", "item", "row"} or not statement.is_whole or _PROVENANCE.match(said):
+        return False
+    if _OF_MAIL.match(statement.words):
         return False
     if kind == "item" and (_LINKED.match(statement.words.strip("*_ ")) or _CONTENTS.match(statement.above)):
         return False

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 
 from chains.ports import WordSimilarity
 from chains.text.asking import Kind, kinds
+from chains.text.pattern_file import read_patterns
 from chains.text.quantities import UNITS, Quantity, quantities
-from chains.text.tokens import MONTHS, WEIGHTS, Token, fold, tokens
-from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem, word_list, word_set
+from chains.text.tokens import MONTHS, SHORT_NAMES, WEIGHTS, Token, fold, tokens
+from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem
 
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
@@ -40,21 +41,12 @@ _OWN: Final = re.compile(
     re.I,
 )
 _INITIALS: Final = re.compile(r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b")
-# Words that say what is asked for: the answer may do without them.
-_FORM_WORDS: Final = frozenset(
-    map(
-        stem,
-        word_set(
-            "abbreviation acronym address amount compare current date day define definition describe differ "
-            "difference dollar email euro example explain far fast fax happen kind latest list long mail mean meaning "
-            "month much name need number often percentage person phone place pound reason required ring soon stand "
-            "step take telephone tell time today tomorrow type way week year yesterday"
-        ),
-    )
-)
+_WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
+_FORM_WORDS: Final = frozenset(map(stem, _WORDS["asking"].split()))
 _ASKED: Final = re.compile(  # "How big", and "which permits", but not "a building permit".
     r"\bhow (?:(big|cheap|deep|early|expensive|heavy|high|large|late|old|quick\w*|tall|wide)"
-    r"|long\b.{0,24}?\b(wait\w*))\b|(?<!ing )\b(permits?)\b",
+    r"|long\b.{0,24}?\b(wait\w*))\b|(?<!ing )\b(permits?)\b"
+    r"|\b(?:am|are|is)\b.{0,60}?\b(allowed|available|permitted|possible)\b",
     re.I,
 )
 # "How much for 2 adults": the answer says the price of one.
@@ -62,34 +54,10 @@ _COUNTED: Final = re.compile(
     rf"\bhow much\b.{{0,40}}?\b(\d{{1,2}}|two|three|four|five|six) (?!(?:{'|'.join(UNITS)})\b)[a-z]+(?:s\b|\W*$)", re.I
 )
 _GERUND: Final = re.compile(r"\b(?:an?|the|my|our|your) (\w+ing)\b", re.I)  # A noun: "a building permit".
-_CODED: Final = word_list("""
-    af afghanistan al albania dz algeria ao angola ar argentina am armenia au australia at austria az azerbaijan bh
-    bahrain bd bangladesh by belarus be belgium bt bhutan bo bolivia bw botswana br brazil bn brunei bg bulgaria kh
-    cambodia cm cameroon ca canada cl chile cn china co colombia cg congo hr croatia cu cuba cy cyprus cz czechia dk
-    denmark ec ecuador eg egypt er eritrea ee estonia et ethiopia fj fiji fi finland fr france ga gabon ge georgia de
-    germany gh ghana gr greece gt guatemala gn guinea ht haiti hn honduras hu hungary is iceland in india id indonesia
-    ir iran iq iraq ie ireland il israel it italy jm jamaica jp japan jo jordan kz kazakhstan ke kenya kr korea xk
-    kosovo kw kuwait kg kyrgyzstan la laos lv latvia lb lebanon lr liberia ly libya lt lithuania lu luxembourg mo macau
-    mk macedonia mg madagascar mw malawi my malaysia mv maldives ml mali mt malta mu mauritius mx mexico md moldova mn
-    mongolia me montenegro ma morocco mz mozambique mm myanmar na namibia np nepal nl netherlands ni nicaragua ne niger
-    ng nigeria no norway om oman pk pakistan pa panama py paraguay pe peru ph philippines pl poland pt portugal qa
-    qatar ro romania ru russia rw rwanda ws samoa sn senegal rs serbia sg singapore sk slovakia si slovenia so somalia
-    es spain sd sudan se sweden ch switzerland sy syria tw taiwan tj tajikistan tz tanzania th thailand tg togo tn
-    tunisia tm turkmenistan ug uganda ua ukraine uy uruguay gb uk us usa uz uzbekistan vu vanuatu ve venezuela vn
-    vietnam ye yemen zm zambia zw zimbabwe""")
-_COUNTRY_OF: Final = dict(zip(_CODED[::2], _CODED[1::2], strict=True))
+_COUNTRY_OF: Final = dict(pair.split("=") for pair in _WORDS["countries"].split())
 COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
-_SHORT_FORMS: Final = dict(  # What people write for a word where they type fast.
-    pair.split("=")
-    for pair in word_list("""
-        acct=account addr=address amt=amount appt=appointment bbq=barbecue cert=certificate chq=cheque cust=customer
-        dept=department doc=document docs=document ext=extension fri=friday govt=government hr=hour hrs=hour
-        info=information intl=international inv=invoice max=maximum mgr=manager min=minimum mins=minute mon=monday
-        msia=malaysia mth=month ops=operations pax=person pkg=package pmt=payment pwd=password qty=quantity
-        ref=reference reg=registration sat=saturday std=standard sun=sunday tel=telephone temp=temperature
-        thu=thursday tue=tuesday vacc=vaccination wed=wednesday wk=week wks=week yr=year yrs=year""")
-)
+_SHORT_FORMS: Final = SHORT_NAMES | dict(pair.split("=") for pair in _WORDS["short"].split())
 _VOWELS: Final = frozenset("aeiou")
 _SHORT_SUBJECT: Final = 2
 _WITHIN_NAME: Final = frozenset((" ", "-", " & "))

@@ -368,6 +368,19 @@ def test_a_follow_up_keeps_the_words_of_its_own_row_and_is_not_sure_of_what_lack
     assert OfflineChatModel().invoke(messages).text.startswith(first)
 
 
+def test_a_follow_up_on_another_item_of_a_list_is_answered_by_that_item():
+    courses = (
+        "[Kitchen School]\n- Bread for beginners, weekend class with lunch: 45 pounds\n"
+        "- Pasta evening: Tuesdays, 38 pounds\n- Knife skills: Thursdays, 29 pounds"
+    )
+    messages = prompt("and knife skills?", courses, scores=[0.7])
+    messages[-1].additional_kwargs[SEARCHED] = (
+        "what does the weekend bread class for beginners with lunch cost knife skills"
+    )
+    answer = OfflineChatModel(similarity=word_similarity()).invoke(messages).text
+    assert answer.removeprefix(UNSURE).strip().startswith("Knife skills: Thursdays, 29 pounds")
+
+
 def test_of_the_rows_that_hold_what_is_named_anew_only_shared_words_stay():
     fees = (
         "[Desk > Fees]\n| Request | Fee |\n|---|---|\n| First change before the cut-off | free |\n"
@@ -398,6 +411,12 @@ CURTAINS = (
     "| Service | Done here | Needs |\n|---|---|---|\n| Curtain cleaning (CRS) | yes | a deposit |\n\n"
     "| Work | Takes |\n|---|---|\n| Curtains and rugs | 4-6 days |\n| Shirts | 2 days |"
 )
+HALL = (
+    "There are two benches for smoking by the gate, open until 22:00.\n\n"
+    "Smoking and candles are forbidden in rooms and halls."
+)
+PONIES = "| Stable | North | South |\n|---|---|---|\n| Ponies welcome | ✓ | |\n| Water tap | ✓ | ✓ |\n| Lamp | | ✓ |"
+LOCKER = "[Mail]\nFrom: Front Desk <desk@baths.example>\nTo: all@baths.example\n\nThe desk hands out locker keys."
 LATE = "Nothing is charged at first. Then we add interest. Please tell us early."
 FIRST = {
     "a label below the words that make it a sentence": [
@@ -447,6 +466,18 @@ FIRST = {
             "No, a driving licence is not accepted.",
         ),
     ],
+    "what permits or forbids answers whether something is allowed": [
+        (f"[Rules > Hall]\n{HALL}", "can we smoke on a balcony", "Smoking and candles are forbidden"),
+        (f"[Yard > Stables]\n{PONIES}", "are ponies allowed in south", "Ponies welcome – North: yes; South: no."),
+    ],
+    "an amount of money is a surcharge": [
+        (
+            "[Post > Bulky]\nBulky parcels cost 7 € on top. They take a day.",
+            "surcharge for bulky parcels",
+            "Bulky parcels",
+        )
+    ],
+    "the head of an e-mail answers nothing": [(LOCKER, "what does the front desk do", "The desk hands out")],
     "what answers and not what stands first": [
         (f"[Handbook > If rent is late]\n{entry}", question, first)
         for question, entry, first in (
@@ -464,7 +495,7 @@ FIRST = {
 def test_the_statement_that_answers_stands_first(entry, question, first):
     answer = ask(question, entry, model=OfflineChatModel(similarity=word_similarity()), scores=NEAR)
     assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
-    assert not answer.startswith(UNSURE) or not first.startswith(("Yes", "No, ", "For each"))
+    assert not answer.startswith(UNSURE) or not first.startswith(("Yes", "No, ", "For each", "Bulky", "Ponies"))
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,14 @@ from chains.text.asking import fits, kinds
         ("which permits for cosmetics", {"cosmetics"}),
         ("what happens if someone pays late", {"pays"}),
         ("hey whos doing the bell btw", {"bell"}),
+        ("are cats allowed on the stairs", {"cats", "stairs"}),
     ],
 )
 def test_words_that_only_ask_name_nothing_and_a_noun_does(question, named):
     assert {term.word for term in read(question).terms if term.carries} == named
 
 
-@pytest.mark.parametrize(("short", "written"), [("sat", "Saturday"), ("thu", "Thursday"), ("wks", "weeks")])
+@pytest.mark.parametrize(("short", "written"), [("sat", "Saturday"), ("nov", "November"), ("wks", "weeks")])
 def test_a_short_form_is_the_word_that_it_stands_for(short, written):
     assert Matcher(read(f"{short} van"), [f"{written} only"], None).rows([f"{written} only"]).tolist() == [[1.0, 0.0]]
 
@@ -34,6 +35,8 @@ def test_a_short_form_is_the_word_that_it_stands_for(short, written):
         ("Fri to Sun", "saturday"),
         ("From 1 October to 30 April", "january"),
         ("At weekends", "sunday"),
+        ("November to March", "winter"),
+        ("Sauna May-September", "summer"),
     ],
 )
 def test_days_and_months_name_what_lies_between(text, between):
@@ -50,6 +53,20 @@ def test_a_price_and_a_number_are_no_year():
     assert kinds("how much is the heaviest load") == {"number"}
     assert fits("Since May 2019 the office sends badges.", {"number"}, "what number of badges") == -1.0
     assert "list" in kinds("what do i have to bring")
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("when does the choir meet", True),
+        ("do you know when the choir meets", True),
+        ("rehearsal is when?", True),
+        ("can i park there when i have no ticket", False),
+        ("what happens when it rains", False),
+    ],
+)
+def test_when_asks_for_a_time_but_not_where_it_tells_a_case(question, expected):
+    assert ("date" in kinds(question)) == expected
 
 
 def test_behind_a_whole_question_the_words_of_those_before_ask_for_nothing():
