@@ -157,11 +157,13 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(sorted([*timed, *figures], key=lambda one: one.start))
 
 
-def units_of(number: str, text: str) -> set[str]:
-    """Return what a number counts in a text, in measures that have units; nothing where it also stands alone."""
-    figures = quantities(text) if number[0].isdigit() else ()
-    given = {one.kind for one in figures if number in {word.key for word in tokens(text[one.start : one.end])}}
-    return given if given <= _WITH_UNITS else set()
+def units_of(number: str, text: str) -> set[tuple[str, float]]:
+    """Return measure and size of the units that a number counts in a text: weeks, days; none where it stands alone."""
+    figures = quantities(text) if number[0].isdigit() and _ORDINARY.match(number) and float(number) else ()
+    given = [one for one in figures if number in {word.key for word in tokens(text[one.start : one.end])}]
+    is_alone = any(one.kind not in _WITH_UNITS for one in given)
+    ends = () if is_alone else ((one.kind, end) for one in given for end in (one.low, one.high))
+    return {(kind, round(end / float(number), 3)) for kind, end in ends}
 
 
 def _dates(text: str) -> Iterator[Quantity]:

@@ -290,6 +290,8 @@ class _Reader:
     def _row(self, place: int, start: int, end: int) -> None:
         if self.kind != "table":
             self._close()
+            if (caption := self._caption()) and self.led != self.block:
+                self.lead, self.led = caption, -1
             self.kind, self.block, self.rows, self.group = "table", self.block + 1, [], ""
             self.columns = self.head if not self.statements else ()
         following = self.lines[place + 1].text if place + 1 < len(self.lines) else ""
@@ -312,6 +314,13 @@ class _Reader:
                 cells[0] = cells[0]._replace(text=self.rows[-1][0].text)
             self.rows.append(cells)
             self._add("row", start, end, cells)
+
+    def _caption(self) -> str:
+        """Return the words of a paragraph or list that is one line without a closing mark: above a table, its name."""
+        said = [
+            one.said for one in self.statements[-2:] if one.block == self.block and one.kind in {"sentence", "item"}
+        ]
+        return said[0] if len(said) == 1 and not said[0].endswith(_CLOSED) else ""
 
     def _names_columns(self, place: int, cells: Sequence[Cell]) -> bool:
         """Return whether a row below the head names columns as well: periods, or names and units over figures."""

@@ -99,9 +99,10 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     best = order[0]
     fitting = [row for row in order if not contradicted[row]]
     sides = _sides(evidence, fitting)
-    # Nothing makes up for a name or figure that the statement lacks; who compares is not sure of what one row says.
+    # Nothing makes up for a name, figure or comparison that it lacks, and a range tells of the figure alone.
     first = evidence.statements[best]
-    doubted = evidence.unnamed(first) > 0 or evidence.values[best, FEATURES.index("doubtful")] > 0
+    doubtful, lacking, fit = (evidence.values[best, FEATURES.index(name)] for name in ("doubtful", "lacking", "range"))
+    doubted = evidence.unnamed(first) > 0 or doubtful > 0 or (fit > 0 and lacking > 0)
     ceiling = OFF_TOPIC if evidence.lacks_new(first) else LACKING if doubted else 1.0
     probability = min(float(probabilities[best]), ceiling - _ROOM * (1 - float(probabilities[best])))
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.

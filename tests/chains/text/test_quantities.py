@@ -2,7 +2,7 @@
 
 import pytest
 
-from chains.text.quantities import quantities
+from chains.text.quantities import quantities, units_of
 from chains.text.ranges import crossed, extreme, numbered, ranged
 from chains.text.statements import read_statements
 from chains.text.words import searchable
@@ -65,6 +65,20 @@ def test_a_quantity_tells_its_place():
 
     assert text[found.start : found.end] == "3 to 5 working days"
     assert (found.measure, found.low, found.high) == ("working duration", 3 * 1440, 5 * 1440)
+
+
+@pytest.mark.parametrize(
+    ("other", "alike"),
+    [
+        ("up to three days", False),
+        ("3-5 weeks", True),
+        ("3 week course", True),
+        ("3 kg", False),
+        ("21 days or 3 weeks", True),
+    ],
+)
+def test_a_number_counts_units_of_the_same_size(other, alike):
+    assert units_of("3", "in 3 weeks").isdisjoint(units_of("3", other)) != alike
 
 
 def test_of_a_day_that_no_calendar_has_only_the_year_is_a_date():

@@ -62,6 +62,16 @@ def test_a_short_line_above_sentences_is_their_heading(text, titles):
     assert [one.said for one in read_statements(text) if one.kind == "heading"] == titles
 
 
+def test_a_line_without_a_closing_mark_above_a_table_is_its_name():
+    table = "| Hall | Fee |\n|---|---|\n| Blue | £9 |"
+    lines = ("- Rent per evening in pounds", "Rent per evening in pounds", "Rents rose in May.", "- Tea\n- Cake")
+    assert [read_statements(f"{line}\n\n{table}")[-1].lead for line in lines] == [
+        *["Rent per evening in pounds"] * 2,
+        "",
+        "",
+    ]
+
+
 def test_a_row_that_is_one_sentence_is_a_note_and_no_name_of_rows():
     text = "| Seat | Price |\n|---|---|\n| Stalls | £30 |\n| Members pay half on Mondays. | |\n| Circle | £22 |"
     assert said(text)[1:] == [

@@ -16,7 +16,7 @@ from app.wings.offline.passages import entries
 from app.wings.offline.question import read
 from app.wiring.models import word_similarity
 from chains import build_chain
-from chains.metadata import SEARCHED
+from chains.metadata import MATCH, SEARCHED
 from chains.text.words import stem
 from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, is_not_sure, prompt, reply_to
 from tests.cases import cases
@@ -196,6 +196,16 @@ def test_two_statements_with_one_figure_agree_where_only_words_are_given():
     evidence.keep(range(len(evidence.statements)))
     first = next(place for place, one in enumerate(evidence.statements) if "12%" in one.text)
     assert [bool(one) for one in evidence.agreement[first]] == ["12%" in one.text for one in evidence.statements]
+
+
+def test_a_range_that_holds_the_figure_is_not_enough_to_be_sure_of_another_subject():
+    head = "[Hut > Cancelling]\n| You cancel a hut | We keep |\n|---|---|\n"
+    table = f"{head}| 1-9 days before | all |\n| 10-40 days before | half |"
+    known, other = (
+        reply_to(f"{words} a hut 20 days before", table, scores=[0.8]).response_metadata[MATCH]
+        for words in ("I cancel", "I sublet")
+    )
+    assert other < LACKING < known
 
 
 def test_what_each_hour_costs_holds_for_two_hours():
