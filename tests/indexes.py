@@ -64,3 +64,33 @@ def shelves(folder: Path) -> Shelves:
 
 def opened(database: Database) -> Passages:
     return index_in(database).open()
+
+
+# The words of passages in version 1.
+EARLIER = {
+    "sqlite": """
+        CREATE VIRTUAL TABLE words USING fts5(title, section, text, tokenize = 'porter unicode61');
+        CREATE VIRTUAL TABLE public_words USING
+            fts5(title, section, text, content = words, tokenize = 'porter unicode61');
+        CREATE VIRTUAL TABLE words_terms USING fts5vocab(words, 'row');
+        CREATE VIRTUAL TABLE public_words_terms USING fts5vocab(public_words, 'row');
+        INSERT INTO words (rowid, title, section, text) VALUES (1, '', '', 'crates')
+    """,
+    "postgresql": """
+        CREATE TABLE words (rowid bigint PRIMARY KEY, text text NOT NULL, terms integer[] NOT NULL,
+            tokens integer NOT NULL);
+        CREATE TABLE terms (term text COLLATE "C" PRIMARY KEY, number integer GENERATED ALWAYS AS IDENTITY UNIQUE,
+            passages integer NOT NULL, public_passages integer NOT NULL);
+        CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL,
+            PRIMARY KEY (term, passage) INCLUDE (count, tokens));
+        INSERT INTO words VALUES (1, 'crates', '{1}', 1)
+    """,
+}
+
+
+def put_words_back(database: Database) -> None:
+    """Make the tables of words as version 1 had them."""
+    for statement in ("DROP TABLE words", "DROP TABLE postings", *EARLIER[database.dialect].split(";")):
+        database.run(statement)
+    database.state("schema", "1")
+    database.close()

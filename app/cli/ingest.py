@@ -231,7 +231,7 @@ def service_to_ask(settings: Settings | None = None, *, serving: bool = False, l
     Raise VectorStoreError if the index is empty; a service starts all the same, because documents may be added to it.
     """
     from app.wiring import open_service, sample_corpus
-    from app.wiring.storage import SAMPLE_INDEX, ingest_command
+    from app.wiring.storage import SAMPLE_INDEX, ingest_command, ledger_of
 
     service = open_service(settings or read_settings(), serving=serving, logs_answers=logs_answers)
     settings, index = service.settings, service.index
@@ -239,6 +239,7 @@ def service_to_ask(settings: Settings | None = None, *, serving: bool = False, l
         return service
     if settings.chroma.path == SAMPLE_INDEX:
         complain(SAMPLE_ANSWERS)
+        ledger_of(settings).migrate()  # An earlier version of this program may have made it, by itself.
         if index.current().count() == 0:
             _run(index, [str(sample_corpus())])
     elif index.current().count() == 0:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from app.ledger.database import Database
 from app.ledger.sqlite import SqliteDatabase
+from app.ledger.steps import STEPS
 
 
 def open_database(
@@ -11,7 +12,7 @@ def open_database(
 ) -> Database:
     """Return the database of a collection at a PostgreSQL `url`, or else in a SQLite `file`; it is not opened yet."""
     if not url:
-        return SqliteDatabase(file)
+        return SqliteDatabase(file, STEPS)
     from app.ledger.postgres import PostgresDatabase, schema_of  # noqa: PLC0415 - An extra; most do without.
 
-    return PostgresDatabase(url, schema=schema_of(collection), pool_size=pool_size, timeout_s=timeout_s)
+    return PostgresDatabase(url, STEPS, schema=schema_of(collection), pool_size=pool_size, timeout_s=timeout_s)

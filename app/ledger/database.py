@@ -1,7 +1,7 @@
 """Connections, transactions and locks of the ledger, the same over both dialects."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
@@ -10,10 +10,11 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.ledger.schema import FTS, POSTINGS, STEPS, metadata
+from app.ledger.schema import metadata
 from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]
+Steps = Mapping[str, Sequence[Callable[["Database"], object]]]  # By dialect.
 STATE = """
 INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
@@ -29,8 +30,8 @@ class Database(ABC):
 
     dialect: Dialect
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, steps: Steps) -> None:
+        self._engine, self._steps = engine, steps
         self._current: ContextVar[Connection | None] = ContextVar("ledger_connection", default=None)
 
     @property
@@ -90,6 +91,11 @@ class Database(ABC):
         else:
             self.run(STATE, {"name": name, "value": value})
 
+    def add_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows to a table; `columns` are PostgreSQL's types by name."""
+        if values := [dict(zip(columns, row, strict=True)) for row in rows]:
+            self.run(f"INSERT INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})", values)
+
     def take_time(self) -> None:  # noqa: B027 - a file has no limit.
         """Lift the limit of time from the statements of the current change."""
 
@@ -118,38 +124,39 @@ class Database(ABC):
             with self._engine.connect() as connection:
                 if not connection.info.get("checked"):
                     self._check(connection)
-                self._begin_as(connection, writes=writes)
-                with connection.begin():
-                    token = self._current.set(connection)
-                    try:
-                        yield connection
-                    finally:
-                        self._current.reset(token)
+                with self._begun(connection, writes=writes):
+                    yield connection
         except PoolTimeoutError as error:
             raise VectorStoreError(f"all connections to {self.place} are in use; let fewer ask at once") from error
         except SQLAlchemyError as error:  # What no statement raised: a commit, a connection that was lost.
             raise self.explained(error) from error
 
+    @contextmanager
+    def _begun(self, connection: Connection, *, writes: bool | None) -> Iterator[None]:
+        self._begin_as(connection, writes=writes)
+        with connection.begin():
+            token = self._current.set(connection)
+            try:
+                yield
+            finally:
+                self._current.reset(token)
+
     def _check(self, connection: Connection, *, migrates: bool = False) -> None:
         """Make the tables in a database that has none, and refuse those of another version of this program."""
-        self._begin_as(connection, writes=False)
-        with connection.begin():
+        with self._begun(connection, writes=False):
             version = self._version(connection)
-        head = 1 + len(steps := STEPS[self.dialect])  # The version of these tables.
+        head = 1 + len(steps := self._steps[self.dialect])  # The version of these tables.
         if version is None or (migrates and version < head):
-            self._begin_as(connection, writes=True)
-            with connection.begin():
+            with self._begun(connection, writes=True):
                 self._make_room(connection)
                 version = self._version(connection)
                 if version is None:
                     metadata.create_all(connection, checkfirst=False)
-                    for statement in FTS if self.dialect == "sqlite" else POSTINGS:
-                        connection.exec_driver_sql(statement)
                 else:
                     for step in steps[version - 1 :]:
-                        step(connection)
+                        step(self)
                 version = max(version or head, head)
-                connection.exec_driver_sql(self.spelled(STATE), {"name": "schema", "value": str(version)})
+                self.state("schema", str(version))
         if version != head:
             remedy = "run `waypoint migrate`" if version < head else "install a later version of this program"
             raise ConfigurationError(f"the tables in {self.place} are of version {version}, not {head}; {remedy}")

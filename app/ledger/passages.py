@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.ledger.database import Database
 from app.ledger.vectors import Vectors
-from app.ledger.words import FtsWords, PostingsWords, Words, metadata_of
+from app.ledger.words import Words, metadata_of
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Source
 from chains.ports import ChunkPlace
@@ -83,8 +83,7 @@ class Passages(Held):
     def __init__(self, database: Database, recipe: Recipe, vectors: Vectors, version: str | None) -> None:
         super().__init__(database)
         self.version, self.embeddings, self._vectors = version, recipe.embeddings, vectors
-        kind = PostingsWords if database.dialect == "postgresql" else FtsWords
-        self._words, self._public_words = kind(database, public=False), kind(database, public=True)
+        self._words, self._public_words = Words(database, public=False), Words(database, public=True)
 
     def reading(self) -> AbstractContextManager[object]:
         return self.database.reading()
@@ -121,7 +120,7 @@ class Passages(Held):
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         query = (
-            "SELECT id, doc_id, number, passages.section, text FROM passages JOIN words ON words.rowid = row "
+            "SELECT id, doc_id, number, passages.section, text FROM passages JOIN words ON words.row = passages.row "
             "WHERE id = ANY(:ids)"
         )
         return {id_: ChunkPlace(*place) for id_, *place in self.database.rows(query, ids=list(ids))}

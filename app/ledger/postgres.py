@@ -14,7 +14,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.pool import QueuePool
 
 from app.hooks import from_extra
-from app.ledger.database import Database
+from app.ledger.database import Database, Steps
 from chains.errors import ConfigurationError, VectorStoreError
 
 # How many neighbours a search follows: with 400, four in a hundred of the true ones are missed at a million chunks,
@@ -58,7 +58,7 @@ class PostgresDatabase(Database):
 
     dialect = "postgresql"
 
-    def __init__(self, url: str, *, schema: str, pool_size: int, timeout_s: float) -> None:
+    def __init__(self, url: str, steps: Steps, *, schema: str, pool_size: int, timeout_s: float) -> None:
         driver, self.schema = psycopg(), schema
         from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as below.
 
@@ -78,7 +78,7 @@ class PostgresDatabase(Database):
         )
         event.listen(engine, "handle_error", self._raise_ours)
         weakref.finalize(self, engine.dispose).atexit = False
-        super().__init__(engine)
+        super().__init__(engine, steps)
 
     @property
     def place(self) -> str:
@@ -111,8 +111,8 @@ class PostgresDatabase(Database):
     def take_time(self) -> None:
         self.run("SET LOCAL statement_timeout = 0")
 
-    def copy_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
-        """Add rows by COPY, which is several times as fast as INSERT; `columns` are types by name.
+    def add_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows by COPY, which is several times as fast as INSERT.
 
         A value of the type `bytea` is sent as it is: it may be what another type of column receives.
         """

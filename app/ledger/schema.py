@@ -1,9 +1,8 @@
 """The tables of the ledger: the same over SQLite and PostgreSQL, made in an empty database when it is first used.
 
-A change of these tables is made here, for new databases, and as a step in `STEPS`, for those that are there.
+A change of these tables is made here, for new databases, and as a step in `steps.py`, for those that are there.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
@@ -109,39 +108,22 @@ sa.Table(
     sa.Index("citations_by_answer", "answer"),
 )
 
-TOKENIZER = "porter unicode61"
-# What strangers are answered by: of words that only internal passages hold, nothing may be told, not even by the scores
-# and the order of public ones. It indexes rows of `words`, and keeps no text itself.
-FTS = (
-    f"CREATE VIRTUAL TABLE words USING fts5(title, section, text, tokenize = '{TOKENIZER}')",
-    f"CREATE VIRTUAL TABLE public_words USING fts5(title, section, text, content = words, tokenize = '{TOKENIZER}')",
-    "CREATE VIRTUAL TABLE words_terms USING fts5vocab(words, 'row')",
-    "CREATE VIRTUAL TABLE public_words_terms USING fts5vocab(public_words, 'row')",
-)
-# The postings of a term are packed, for blocks of so many passages: to score each as a row took some thirty times
-# as long. One is a passage, how often it holds the term, and how many words it has: 32, 16 and 16 bits, big-endian.
+# What of a passage is searched by words.
+_table("words", "", {sa.Text: "title section text"}, sa.Column("row", SERIAL, primary_key=True, autoincrement=False))
+# The postings of a term are packed, for blocks of so many passages, public and other ones: to score each as a row took
+# some thirty times as long. What strangers are answered by is apart: of words that only internal passages hold, nothing
+# may be told, not even by the scores and the order of public ones.
 BLOCK = 1000
-PACKED = """CREATE TABLE postings
-(term integer, public boolean, block integer, entries bytea NOT NULL, PRIMARY KEY (term, public, block))"""
+sa.Table(
+    "postings",
+    metadata,
+    sa.Column("term", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), primary_key=True),
+    sa.Column("public", sa.Boolean, primary_key=True),
+    sa.Column("block", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("entries", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
 # Beside its row a vector is read twice as fast: where a filter leaves few passages, all theirs are compared.
 BESIDE = "ALTER TABLE passages ALTER vector SET STORAGE MAIN"
-# `rowid` is the passage's row, as in FTS5; its terms stand there too: they are counted down when it is deleted.
-POSTINGS = (
-    "CREATE TABLE words (rowid bigint PRIMARY KEY, text text NOT NULL, terms integer[] NOT NULL, "
-    "tokens integer NOT NULL)",
-    'CREATE TABLE terms (term text COLLATE "C" PRIMARY KEY, number integer GENERATED ALWAYS AS IDENTITY UNIQUE, '
-    "passages integer NOT NULL, public_passages integer NOT NULL)",
-    PACKED,
-    BESIDE,
-)
-
-
-def _pack_postings(connection: sa.Connection) -> None:
-    connection.exec_driver_sql(f"""ALTER TABLE postings RENAME TO loose; {PACKED};
-        INSERT INTO postings SELECT term, audience IS NOT DISTINCT FROM 'public', passage / {BLOCK},
-            string_agg(int4send(passage::integer) || int2send(count) || int2send(tokens), '' ORDER BY passage)
-        FROM loose JOIN passages ON row = passage GROUP BY 1, 2, 3; DROP TABLE loose; {BESIDE}""")
-
-
-# Each brings tables of one version to the next, the first those of version 1, within the transaction of `migrate`.
-STEPS: dict[str, tuple[Callable[[sa.Connection], None], ...]] = {"sqlite": (), "postgresql": (_pack_postings,)}
+_beside = sa.DDL(BESIDE).execute_if(dialect="postgresql")  # type: ignore[no-untyped-call]  # SQLAlchemy's own.
+sa.event.listen(metadata.tables["passages"], "after_create", _beside)

@@ -17,7 +17,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import QueuePool
 
-from app.ledger.database import Database
+from app.ledger.database import Database, Steps
 from app.ledger.private_files import FILE_MODE, make_private_file, make_private_folder
 from chains.errors import VectorStoreError
 
@@ -32,6 +32,16 @@ class _Reread(sqlite3.Connection):
     """A connection that sees the file as it was when it was opened."""
 
 
+class _Joined(list[bytes]):
+    """PostgreSQL's `string_agg` of bytes, which SQLite lacks."""
+
+    def step(self, part: bytes, _between: str) -> None:
+        self.append(part)
+
+    def finalize(self) -> bytes:
+        return b"".join(self)
+
+
 class SqliteDatabase(Database):
     """The database in a file, which is made for its owner alone when it is first used.
 
@@ -41,7 +51,7 @@ class SqliteDatabase(Database):
 
     dialect = "sqlite"
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, steps: Steps) -> None:
         self.file = file
         engine = create_engine(
             "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=KEPT_OPEN, max_overflow=-1
@@ -49,7 +59,7 @@ class SqliteDatabase(Database):
         event.listen(engine, "begin", _begin)
         event.listen(engine, "checkout", self._recognize)
         event.listen(engine, "handle_error", self._raise_ours)
-        super().__init__(engine)
+        super().__init__(engine, steps)
 
     @property
     def place(self) -> str:
@@ -131,6 +141,7 @@ class SqliteDatabase(Database):
         )
         if self.file.stat().st_size == 0:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.create_aggregate("string_agg", 2, _Joined)  # type: ignore[arg-type]  # Not of numbers only.
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         return connection

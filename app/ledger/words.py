@@ -1,4 +1,4 @@
-"""The words of passages: FTS5 tables in SQLite, terms and postings in PostgreSQL; BM25 of both is the same.
+"""The words of passages: tables of them and of packed postings, and their ranking by BM25.
 
 A question is searched by its rarest words, with its typing errors put right; long documents are found by their names.
 """
@@ -7,20 +7,19 @@ import json
 import re
 import sqlite3
 import threading
-from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, cached_property, reduce
-from itertools import chain
+from itertools import chain, islice
 from math import log
+from struct import Struct
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.ledger.database import Database
-from app.ledger.schema import TOKENIZER
+from app.ledger.schema import BLOCK
 from chains.text.words import one_error_away, plain_words, searchable, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
@@ -44,6 +43,8 @@ LONG = 100
 OWN = 0.8
 # About how many matches a search reads: it leaves out frequent words once they would exceed it.
 BUDGET = 5000
+# How many of the best matches are compared with a filter at once.
+FILTERED_AT_ONCE = 500
 # Words that are remembered: a question may hold any.
 MOST_REMEMBERED = 10_000
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -62,6 +63,41 @@ def condition(where: Mapping[str, str]) -> str:
     return " AND ".join(f"{name} = :{name}" for name in FILTERED if name in where) or "1 = 1"
 
 
+# BM25 as SQLite's FTS5 has it.
+K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
+# A posting: a passage, how often it holds the term, and how many words it has.
+ENTRY = np.dtype([("passage", ">i4"), ("count", ">i2"), ("tokens", ">i2")])
+PACKED_ENTRY: Final = Struct(">ihh")
+MOST_TOKENS = 32_767  # What 16 bits hold: a longer passage counts as one of this length.
+EVERY = ""  # The term that every passage holds: its postings tell the number and the lengths of all.
+ENTRIES = """
+SELECT term, string_agg(entries, '') FROM postings WHERE term = ANY(:terms) AND public >= :public GROUP BY term
+"""
+COUNTS = f"""
+SELECT term, sum(length(entries)) / {ENTRY.itemsize} FROM postings
+WHERE term = ANY(:terms) AND public >= :public GROUP BY term
+"""
+TEXTS = "SELECT title || ' ' || section || ' ' || text FROM words WHERE row = ANY(:rows)"
+OF_PASSAGES = """
+SELECT words.row, coalesce(audience = 'public', false), title, words.section, text
+FROM passages JOIN words ON words.row = passages.row WHERE id = ANY(:ids)
+"""
+UNPACK = "DELETE FROM postings WHERE block = :block AND public = :public AND term = ANY(:terms) RETURNING term, entries"
+# The columns of the tables, as COPY sends them.
+WORDS = {"row": "int8", "title": "text", "section": "text", "text": "text"}
+POSTINGS = {"term": "text", "public": "bool", "block": "int4", "entries": "bytea"}
+
+
+class Searched(NamedTuple):
+    """What of a passage is searched: its row, whether it is public, its title, section path and text."""
+
+    row: int
+    public: bool
+    title: str
+    section: str
+    text: str
+
+
 class LongDocument(NamedTuple):
     """A document of many passages: its id, the number of its passages, and the words of its title."""
 
@@ -70,41 +106,27 @@ class LongDocument(NamedTuple):
     words: frozenset[str]
 
 
-class Words(ABC):
+class Words:
     """The words of all passages, or of the public ones alone, as one version of the index has them."""
 
     def __init__(self, database: Database, *, public: bool) -> None:
         self._database, self._public = database, public
-        self._count = "public_passages" if public else "passages"
-        self._frequencies: dict[str, int] = {}  # The number of passages that hold a word.
+        self._frequencies: dict[str, tuple[int, list[str]]] = {}  # And the terms, by word.
         self._nearest: dict[str, str | None] = {}
-
-    @abstractmethod
-    def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
-        """Return ids with BM25 of these words, best first."""
-
-    @abstractmethod
-    def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
-        """Return the number of passages that hold each word, or phrase; 0 for one that none does."""
-
-    @abstractmethod
-    def _example(self, stems: list[str]) -> str:
-        """Return the text of a passage that holds the most frequent of the stems; empty where none is known."""
 
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return BM25 by passage, best first; empty when no word of the question is known.
 
         The rarest words are searched for, as many as match about `BUDGET` times, and the rarest that is known always.
         """
-        words = words_of(question)
-        counts = self.frequencies(words)
+        known = self._known(words_of(question))
         chosen: list[str] = []
         spent = 0
-        for frequency, word in sorted((counts[word], word) for word in words):
+        for frequency, word in sorted((known[word][0], word) for word in known):
             if not spent or spent + frequency <= BUDGET:
-                chosen.append(word)
+                chosen += known[word][1]
                 spent += frequency
-        return dict(map(tuple, self.best(chosen, limit, where))) if spent else {}
+        return self.best(chosen, limit, where) if spent else {}
 
     def corrected(self, question: str, is_word: Callable[[str], bool]) -> str:
         """Return the question with the known words in place of those that differ from them by a typing error.
@@ -126,6 +148,32 @@ class Words(ABC):
         meant |= {word: near for word in mistyped[:MOST_CORRECTED] if (near := self._known_neighbour(word))}
         return _WORD.sub(lambda match: meant.get(match[0].lower(), match[0]), question) if meant else question
 
+    def best(self, terms: Sequence[str], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return BM25 of these terms by passage, best first."""
+        (size, average), asked = self._size, Counter(terms)
+        packed = self._packed(list(asked))
+        held = [len(entries) // ENTRY.itemsize for entries in packed.values()]
+        # The size may be of a moment before.
+        rarity = (log((max(0, size - holding) + 0.5) / (holding + 0.5)) for holding in held)
+        weights = [asked[term] * max(LEAST_IDF, each) for term, each in zip(packed, rarity, strict=True)]
+        entries = np.frombuffer(b"".join(packed.values()), ENTRY)
+        counts, lengths = entries["count"].astype(float), entries["tokens"].astype(float) / average
+        shares = np.repeat(weights, held) * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths))
+        rows, places = np.unique(entries["passage"].astype(int), return_inverse=True)
+        scores = np.bincount(places, shares, len(rows))
+        order, found = np.argsort(-scores, kind="stable"), dict[str, float]()
+        # Public postings are of public passages; what other filters leave is looked for portion by portion.
+        portion = limit if len(where) == self._public else max(limit, FILTERED_AT_ONCE)
+        query = f"SELECT row, id FROM passages WHERE row = ANY(:rows) AND {condition(where)}"
+        for start in range(0, len(order), portion):
+            some = order[start : start + portion]
+            ids = dict(map(tuple, self._database.rows(query, rows=rows[some].tolist(), **where)))
+            pairs = zip(rows[some].tolist(), scores[some].tolist(), strict=True)
+            found |= {ids[row]: score for row, score in pairs if row in ids}
+            if len(found) >= limit:
+                break
+        return dict(islice(found.items(), limit))
+
     def named(self, question: str) -> dict[str, float]:
         """Return the long documents that the question names: by id the part of the named words that their titles hold.
 
@@ -145,22 +193,53 @@ class Words(ABC):
 
     def frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return the number of passages that hold each word, or phrase; 0 for one that none does."""
+        return {word: count for word, (count, _) in self._known(words).items()}
+
+    def _known(self, words: Sequence[str]) -> dict[str, tuple[int, list[str]]]:
+        """Return the frequency of each word, and its terms."""
         memory = self._frequencies
         if len(memory) > MOST_REMEMBERED:  # Other threads may do the same.
             memory.clear()
-        counts = {word: count for word in words if (count := memory.get(word)) is not None}
-        if new := [word for word in words if word not in counts]:
-            counts |= (fresh := self._counted(new))
+        known = {word: each for word in words if (each := memory.get(word)) is not None}
+        if new := [word for word in words if word not in known]:
+            known |= (fresh := self._counted(new))
             memory.update(fresh)
-        return counts
+        return known
 
     def _known_neighbour(self, word: str) -> str | None:
         """Return a known word whose stem is one typing error away, of several that which most passages hold."""
-        known = self._nearest
-        if word not in known:
-            text = self._example(sorted(one_error_away(stem(word))))
-            known[word] = next(iter(get_close_matches(word, sorted(set(plain_words(text))), 1, ALIKE)), None)
-        return known[word]
+        if word not in (nearest := self._nearest):
+            counts, text = self._counts(one_error_away(stem(word))), ""
+            if counts:  # The word stands in the first passage that holds the most frequent stem.
+                [entries] = self._packed([min(counts, key=lambda term: (-counts[term], term))]).values()
+                first = int(np.frombuffer(entries, ENTRY)["passage"].min())
+                text = str(self._database.value(TEXTS, rows=[first]) or "")
+            nearest[word] = next(iter(get_close_matches(word, sorted(set(plain_words(text))), 1, ALIKE)), None)
+        return nearest[word]
+
+    def _counted(self, words: Sequence[str]) -> dict[str, tuple[int, list[str]]]:
+        terms = dict(zip(words, map(list, count_terms(words)), strict=True))
+        held = self._counts(chain.from_iterable(terms.values()))
+        counts = {word: min((held.get(term, 0) for term in terms[word]), default=0) for word in words}
+        for pair in (word for word, count in counts.items() if count and " " in word):
+            parts = (np.frombuffer(entries, ENTRY)["passage"] for entries in self._packed(terms[pair]).values())
+            rows = reduce(np.intersect1d, parts)
+            beside = re.compile(r"\b" + r"[^\W_]*[\W_]+".join(pair.split()), re.IGNORECASE)
+            texts = self._database.rows(TEXTS, rows=rows[:BUDGET].tolist())
+            counts[pair] = sum(bool(beside.search(text)) for (text,) in texts)
+        return {word: (counts[word], terms[word]) for word in words}
+
+    def _counts(self, terms: Iterable[str]) -> dict[str, int]:
+        return dict(map(tuple, self._database.rows(COUNTS, terms=list(terms), public=self._public)))
+
+    def _packed(self, terms: Sequence[str]) -> dict[str, bytes]:
+        return dict(map(tuple, self._database.rows(ENTRIES, terms=terms, public=self._public)))
+
+    @cached_property
+    def _size(self) -> tuple[int, float]:
+        """Return the number of passages, and of words in the average one."""
+        entries = np.frombuffer(self._packed([EVERY]).get(EVERY, b""), ENTRY)
+        return len(entries), float(entries["tokens"].mean()) or 1.0 if len(entries) else 1.0
 
     @cached_property
     def _long(self) -> list[LongDocument]:
@@ -169,6 +248,40 @@ class Words(ABC):
             LongDocument(id_, size, frozenset(words_of(str(metadata_of(meta).get("title") or ""))))
             for id_, size, meta in self._database.rows(LONG_DOCUMENTS.format(shown=shown))
         ]
+
+
+def add_words(database: Database, passages: Sequence[Searched]) -> None:
+    """Add the words of passages to those that are there."""
+    database.add_rows("words", WORDS, ((row, *texts) for row, _, *texts in passages))
+    _repack(database, passages, lambda held, new: held + new)
+
+
+def delete_words(database: Database, ids: Sequence[str]) -> None:
+    """Delete the words of passages that are still there; an unknown id is not an error."""
+    passages = [Searched(*row) for row in database.rows(OF_PASSAGES, ids=list(ids))]
+    rows = np.array([passage.row for passage in passages])
+
+    def without(held: bytes, _gone: bytes) -> bytes:
+        entries = np.frombuffer(held, ENTRY)
+        return entries[~np.isin(entries["passage"], rows)].tobytes()
+
+    _repack(database, passages, without)
+    database.run("DELETE FROM words WHERE row = ANY(:rows)", {"rows": rows.tolist()})
+
+
+def _repack(database: Database, passages: Sequence[Searched], changed: Callable[[bytes, bytes], bytes]) -> None:
+    """Change the postings of the terms of passages, given what is held of each term in a block and what they add."""
+    texts = ["\n".join((title, section, text)) for *_, title, section, text in passages]
+    packed: defaultdict[tuple[bool, int], dict[str, bytearray]] = defaultdict(lambda: defaultdict(bytearray))
+    for passage, counts in zip(passages, count_terms(texts), strict=True):
+        terms = packed[bool(passage.public), passage.row // BLOCK]
+        length = min(MOST_TOKENS, counts.total())
+        for term, count in chain(counts.items(), [(EVERY, 1)]):
+            terms[term] += PACKED_ENTRY.pack(passage.row, min(MOST_TOKENS, count), length)
+    for (public, block), terms in packed.items():
+        held = dict(map(tuple, database.rows(UNPACK, public=public, block=block, terms=list(terms))))
+        entries = ((term, changed(held.get(term, b""), bytes(new))) for term, new in terms.items())
+        database.add_rows("postings", POSTINGS, ((term, public, block, left) for term, left in entries if left))
 
 
 def words_of(question: str) -> list[str]:
@@ -182,131 +295,30 @@ def metadata_of(column: Any) -> dict[str, Any]:
     return dict(json.loads(column) if isinstance(column, str) else column)
 
 
-BEST = """
-SELECT id, -score FROM (
-    SELECT rowid AS found, bm25({words}) AS score FROM {words} WHERE {words} MATCH :match ORDER BY score LIMIT :limit
-) JOIN passages ON row = found ORDER BY score
-"""
-BEST_WHERE = """
-SELECT id, -bm25({words}) AS score FROM {words} JOIN passages ON row = {words}.rowid
-WHERE {words} MATCH :match AND {where} ORDER BY score DESC LIMIT :limit
-"""
-FREQUENCIES = """
-SELECT value, (SELECT count(*) FROM {words} WHERE {words} MATCH '"' || value || '"') FROM json_each(:asked)
-"""
-EXAMPLE = """
-SELECT title || ' ' || section || ' ' || text
-FROM (SELECT term AS known FROM {words}_terms WHERE term = ANY(:stems) ORDER BY doc DESC, term LIMIT 1)
-CROSS JOIN {words} ON {words} MATCH '"' || known || '"' LIMIT 1
-"""
-
-
-class FtsWords(Words):
-    """The words in a table of FTS5."""
-
-    def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
-        match = " OR ".join(f'"{word}"' for word in words)
-        return self._rows(BEST_WHERE if where else BEST, match=match, limit=limit, where=condition(where), **where)
-
-    def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
-        return dict(map(tuple, self._rows(FREQUENCIES, asked=list(words))))
-
-    def _example(self, stems: list[str]) -> str:
-        return "".join(str(text) for (text,) in self._rows(EXAMPLE, stems=stems))
-
-    def _rows(self, query: str, *, where: str = "", **values: Any) -> Sequence[Any]:
-        table = "public_words" if self._public else "words"
-        return self._database.rows(query.format(words=table, where=where), **values)
-
-
-# As FTS5 has them.
-K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
-ENTRY = np.dtype([("passage", ">i4"), ("count", ">i2"), ("tokens", ">i2")])
-ENTRIES = """
-SELECT terms.term, {count}, string_agg(entries, '') FROM terms JOIN postings ON postings.term = number
-WHERE terms.term = ANY(:terms) AND (public OR :all) GROUP BY terms.term
-"""
-COUNTS = "SELECT term, {count} FROM terms WHERE term = ANY(:terms) AND {count} > 0 ORDER BY {count} DESC, term"
-HOLDER = """
-SELECT coalesce(meta ->> 'title', '') || ' ' || passages.section || ' ' || text
-FROM passages JOIN words ON rowid = row WHERE row = :row
-"""
-SIDE_BY_SIDE = "SELECT count(*) FROM words WHERE rowid = ANY(:rows) AND text ~* :beside"
-SIZE = """
-SELECT count(*), coalesce(sum(tokens), 0) FROM words JOIN passages ON row = words.rowid
-WHERE audience = 'public' OR :all
-"""
-
-
-class PostingsWords(Words):
-    """The words in tables of terms and postings."""
-
-    def best(self, words: Sequence[str], limit: int, where: Mapping[str, str]) -> Iterable[Any]:
-        size, average = self._size
-        asked = Counter(chain.from_iterable(count_terms(words)))
-        passages, shares = [np.zeros(0, int)], [np.zeros(0)]
-        for term, holding, entries in self._entries(list(asked)):
-            # The size may be of a moment before.
-            weight = asked[term] * max(LEAST_IDF, log((max(0, size - holding) + 0.5) / (holding + 0.5)))
-            counts, lengths = entries["count"].astype(float), entries["tokens"] / average
-            passages.append(entries["passage"])
-            shares.append(weight * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths)))
-        rows, places = np.unique(np.concatenate(passages), return_inverse=True)
-        scores = np.bincount(places, np.concatenate(shares), len(rows))
-        # Public postings are of public passages; what other filters leave is looked for among all.
-        some = np.argsort(-scores, kind="stable")[: limit if len(where) == self._public else None]
-        query = f"SELECT row, id FROM passages WHERE row = ANY(:rows) AND {condition(where)}"
-        ids = dict(map(tuple, self._database.rows(query, rows=rows[some].tolist(), **where)))
-        pairs = zip(rows[some].tolist(), scores[some].tolist(), strict=True)
-        return [(ids[row], score) for row, score in pairs if row in ids][:limit]
-
-    def _counted(self, words: Sequence[str]) -> Mapping[str, int]:
-        terms = dict(zip(words, map(list, count_terms(words)), strict=True))
-        every = [*chain.from_iterable(terms.values())]
-        held = dict(map(tuple, self._database.rows(COUNTS.format(count=self._count), terms=every)))
-        counts = {word: min((held.get(term, 0) for term in terms[word]), default=0) for word in words}
-        for pair in (word for word, count in counts.items() if count and " " in word):
-            rows = reduce(np.intersect1d, (entries["passage"] for _, _, entries in self._entries(terms[pair])))
-            beside = r"\m" + r"\w*\W+".join(pair.split())
-            counts[pair] = self._database.value(SIDE_BY_SIDE, rows=rows.tolist(), beside=beside)
-        return counts
-
-    def _example(self, stems: list[str]) -> str:
-        term = self._database.value(COUNTS.format(count=self._count), terms=stems)
-        rows = [int(entries["passage"].min()) for _, _, entries in self._entries([term] if term else [])]
-        return str(self._database.value(HOLDER, row=rows[0]) or "") if rows else ""
-
-    def _entries(self, terms: Sequence[str]) -> list[tuple[str, int, NDArray[Any]]]:
-        rows = self._database.rows(ENTRIES.format(count=self._count), terms=list(terms), all=not self._public)
-        return [(term, count, np.frombuffer(entries, ENTRY)) for term, count, entries in rows]
-
-    @cached_property
-    def _size(self) -> tuple[int, float]:
-        [[passages, tokens]] = self._database.rows(SIZE, all=not self._public)
-        return int(passages), float(tokens) / passages if passages else 1.0
-
-
-TABLES_OF_TERMS = f"""
-CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = '{TOKENIZER}');
+TOKENIZER = """
+CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'porter unicode61');
 CREATE VIRTUAL TABLE tokens USING fts5vocab(texts, 'instance');
 """
 _counting: Final = threading.Lock()
 
 
 @cache
-def _term_tables() -> sqlite3.Connection:
+def _tokenizer() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    connection.executescript(TABLES_OF_TERMS)
+    connection.executescript(TOKENIZER)
     return connection
 
 
 def count_terms(texts: Sequence[str]) -> list[Counter[str]]:
-    """Return how often each text holds each of its terms, which FTS5 counts, so that both dialects hold the same."""
+    """Return how often each text holds each of its terms: stems of its words, as FTS5 cuts and counts them."""
     counted: list[Counter[str]] = [Counter() for _ in texts]
     with _counting:
-        _term_tables().execute("DELETE FROM texts")
-        rows = ((place, text.replace("\0", " ")) for place, text in enumerate(texts, start=1))
-        _term_tables().executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
-        for term, place, count in _term_tables().execute("SELECT term, doc, count(*) FROM tokens GROUP BY 1, 2"):
-            counted[place - 1][term] = count
+        _tokenizer().execute("BEGIN")
+        try:
+            rows = ((place, text.replace("\0", " ")) for place, text in enumerate(texts, start=1))
+            _tokenizer().executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
+            for term, place, count in _tokenizer().execute("SELECT term, doc, count(*) FROM tokens GROUP BY 1, 2"):
+                counted[place - 1][term] = count
+        finally:
+            _tokenizer().execute("ROLLBACK")
     return counted

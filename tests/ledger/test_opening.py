@@ -1,22 +1,24 @@
 """The tables of the ledger are made when it is first used, by one of all who find none."""
 
+import signal
+import sqlite3
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 from langchain_core.documents import Document
-from sqlalchemy import Connection
 
 from app.ledger import open_database
 from app.ledger.database import Database
 from app.ledger.postgres import schema_of
-from app.ledger.schema import STEPS
-from app.ledger.words import ENTRY
+from app.ledger.steps import STEPS
 from app.settings import load_settings
 from app.wiring.storage import ledger_of
 from chains.errors import ConfigurationError, VectorStoreError
-from tests.indexes import Shelves
+from tests.indexes import Shelves, put_words_back
 
 
 def facts(database: Database) -> dict[str, str]:
@@ -48,11 +50,11 @@ def test_tables_of_an_earlier_version_are_brought_to_this_one_as_a_whole_when_th
     database.state("name", "value")
     database.close()
 
-    def add_column(connection: Connection) -> None:
-        connection.exec_driver_sql("ALTER TABLE facts ADD COLUMN note text")
+    def add_column(database: Database) -> None:
+        database.run("ALTER TABLE facts ADD COLUMN note text")
 
-    def fail(connection: Connection) -> None:
-        connection.exec_driver_sql("DROP TABLE nowhere")
+    def fail(database: Database) -> None:
+        database.run("DROP TABLE nowhere")
 
     version, known = head(database), STEPS[database.dialect]
     for steps, failure in ((add_column, fail), "nowhere"), ((add_column, add_column), "note"):
@@ -61,7 +63,7 @@ def test_tables_of_an_earlier_version_are_brought_to_this_one_as_a_whole_when_th
             facts(database)
         with pytest.raises(VectorStoreError, match=failure):
             database.migrate()
-    monkeypatch.setitem(STEPS, database.dialect, (*known, add_column, lambda _connection: None))
+    monkeypatch.setitem(STEPS, database.dialect, (*known, add_column, lambda _database: None))
     database.migrate()
     database.migrate()
 
@@ -69,34 +71,56 @@ def test_tables_of_an_earlier_version_are_brought_to_this_one_as_a_whole_when_th
     assert database.rows("SELECT note FROM facts") == [(None,), (None,)]
 
 
-@pytest.mark.service
-def test_postings_that_are_a_row_each_are_packed(database_url: str, file: Path) -> None:
-    database = open_database(file, database_url, collection="kb")
+def test_words_of_the_first_version_are_counted_anew(database: Database) -> None:
     index = Shelves(database)
-    audiences = ("public", "internal", None)
-    texts = [Document(f"crates, crates and box{n}", metadata={"audience": who}) for n, who in enumerate(audiences)]
+    texts = [
+        Document(f"crates, crates and box{n}", metadata={"audience": who, "title": "Boxes"})
+        for n, who in enumerate(("public", "internal", None))
+    ]
     index.add(["a", "b", "c"], texts)
     asked = [(question, where) for question in ("crates", "box1", "boxes") for where in ({}, {"audience": "public"})]
     before = [index.search(question, 9, where) for question, where in asked]
-    packed = database.rows("SELECT term, entries FROM postings")
-    database.run("DROP TABLE postings")
-    database.run(
-        "CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL, "
-        "PRIMARY KEY (term, passage) INCLUDE (count, tokens))"
-    )
-    rows = [(term, *entry) for term, entries in packed for entry in np.frombuffer(entries, ENTRY).tolist()]
-    loose = [dict(zip(("term", "passage", "count", "tokens"), row, strict=True)) for row in rows]
-    database.run("INSERT INTO postings VALUES (:term, :passage, :count, :tokens)", loose)
-    database.state("schema", "1")
-    database.close()
+    postings = database.rows("SELECT * FROM postings ORDER BY term, public")
+    put_words_back(database)
 
-    with pytest.raises(ConfigurationError, match="of version 1, not 2; run `waypoint migrate`"):
+    with pytest.raises(ConfigurationError, match=f"of version 1, not {head(database)}; run `waypoint migrate`"):
         facts(database)
     database.migrate()
-    assert database.rows("SELECT term, entries FROM postings ORDER BY 1, 2") == sorted(packed)
     assert [index.search(question, 9, where) for question, where in asked] == before
+    assert database.rows("SELECT * FROM postings ORDER BY term, public") == postings
     index.delete(["a", "b", "c"])
-    assert database.value("SELECT count(*) FROM postings") == 0
+    assert database.value("SELECT count(*) FROM postings") == database.value("SELECT count(*) FROM words") == 0
+
+
+def test_a_migration_that_is_killed_leaves_the_earlier_words_whole(file: Path) -> None:
+    database = open_database(file, collection="kb")
+    Shelves(database).add(["a"], [Document("crates")])
+    put_words_back(database)
+    killed = (
+        "import os, signal, sys; from pathlib import Path; from app.ledger import open_database, steps\n"
+        "steps.add_words = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "open_database(Path(sys.argv[1]), collection='kb').migrate()"
+    )
+    ended = subprocess.run([sys.executable, "-c", killed, str(file)], check=False)
+
+    assert ended.returncode == -signal.SIGKILL
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("SELECT text FROM words WHERE words MATCH 'crate'").fetchall() == [("crates",)]
+        assert connection.execute("SELECT value FROM facts WHERE name = 'schema'").fetchall() == [("1",)]
+    database.migrate()
+    assert list(Shelves(database).search("crates", 9, {})) == ["a"]
+
+
+def test_no_word_of_a_deleted_passage_stays_in_the_file(file: Path) -> None:
+    index = Shelves(open_database(file, collection="kb"))
+    others = {str(n): Document(f"crates and box{n}", metadata={"title": "Boxes"}) for n in range(50)}
+    secret = Document("the zebrafish swims", metadata={"title": "Quagmires", "audience": "public"})
+    index.add([*others, "a"], [*others.values(), secret])
+    assert b"zebrafish" in file.read_bytes()
+    index.delete(["a"])
+
+    left = b"".join(path.read_bytes() for path in file.parent.iterdir()).lower()
+    assert not [word for word in (b"zebrafish", b"swim", b"quagmir") if word in left]
 
 
 def test_a_lock_has_one_holder(database: Database, address: str | None, file: Path) -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from app.cli.ingest import read_settings, service_to_ask
 from app.wiring import service
-from app.wiring.storage import SAMPLE_INDEX
+from app.wiring.storage import SAMPLE_INDEX, ledger_of
 from chains.errors import VectorStoreError
 from tests.corpora import write_documents
+from tests.indexes import put_words_back
 
 COSMETICS = "Does a cosmetic product imported into Indonesia need a BPOM notification?"
 GUIDE = "# Clinic Guide\n\n## Opening hours\n\nThe clinic in Bedok opens at 8 am.\n"
@@ -49,6 +50,14 @@ def test_without_anything_of_ones_own_the_sample_answers_from_its_own_index_and_
     assert ("BPOM notification" in out, SAMPLE_SAID in err) == (False, False)
     assert "8 am" in waypoint("ask", HOURS)[1]
     assert service_to_ask().index.current().count() == 1
+
+
+def test_a_sample_index_of_an_earlier_version_is_brought_over_without_a_word(waypoint):
+    assert waypoint("ask", COSMETICS)[0] == 0
+    put_words_back(ledger_of(read_settings()))
+
+    code, out, err = waypoint("ask", COSMETICS)
+    assert (code, "BPOM" in out, "migrate" in err) == (0, True, False)
 
 
 @pytest.mark.parametrize("words", ASKING)

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from app.ledger.index import FORMAT
-from app.ledger.schema import STEPS
+from app.ledger.steps import STEPS
 from app.settings import Settings, load_settings
 from app.wiring import Parts, Service, open_service
 from app.wiring.models import embedding_label

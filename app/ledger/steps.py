@@ -1,0 +1,40 @@
+"""The steps that bring the tables of an earlier version to the next one, the first those of version 1.
+
+They run within the transaction of `migrate`.
+"""
+
+from collections.abc import Callable
+
+from langchain_core.documents import Document
+
+from app.ledger.database import Database
+from app.ledger.schema import BESIDE, BLOCK, metadata
+from app.ledger.words import Searched, add_words, metadata_of
+from chains.ingestion.index import indexed_fields
+
+FORMER = ("public_words_terms", "words_terms", "public_words", "words", "postings", "terms")
+PASSAGES = "SELECT row, audience, content, meta FROM passages WHERE row >= :first AND row < :end ORDER BY row"
+
+
+def make(database: Database, *tables: str) -> None:
+    with database.changing() as connection:
+        metadata.create_all(connection, [metadata.tables[name] for name in tables], checkfirst=False)
+
+
+def count_words(database: Database) -> None:
+    """Make the words of all passages anew: they had a form of each dialect."""
+    for table in FORMER:
+        database.run(f"DROP TABLE IF EXISTS {table}")
+    make(database, "words", "postings")
+    for first in range(0, 1 + (database.value("SELECT max(row) FROM passages") or 0), BLOCK):
+        words = [
+            Searched(row, audience == "public", *indexed_fields(Document(content, metadata=metadata_of(meta))))
+            for row, audience, content, meta in database.rows(PASSAGES, first=first, end=first + BLOCK)
+        ]
+        add_words(database, words)
+
+
+STEPS: dict[str, tuple[Callable[[Database], object], ...]] = {
+    "sqlite": (count_words,),
+    "postgresql": (lambda database: database.run(BESIDE), count_words),
+}
