@@ -9,6 +9,7 @@ from langchain_core.documents import Document
 
 from app.ledger.database import Database
 from app.ledger.schema import BESIDE, BLOCK, metadata
+from app.ledger.vectors import index_vectors
 from app.ledger.words import Searched, add_words, metadata_of
 from chains.ingestion.index import indexed_fields
 
@@ -34,7 +35,12 @@ def count_words(database: Database) -> None:
         add_words(database, words)
 
 
+def split_vectors(database: Database) -> None:
+    if stated := database.fact("dimensions"):
+        index_vectors(database, int(stated))
+
+
 STEPS: dict[str, tuple[Callable[[Database], object], ...]] = {
     "sqlite": (count_words,),
-    "postgresql": (lambda database: database.run(BESIDE), count_words),
+    "postgresql": (lambda database: database.run(BESIDE), count_words, split_vectors),
 }

@@ -168,26 +168,34 @@ class Vectors:
         rows: Sequence[Any] = ()
         values = {"vector": str([float(value) for value in vector]), "limit": limit, **where}
         key = (version, *sorted(where.items()))
-        if where and key not in self._few:  # An index would go through many others than the few that are let through.
+        # Beside that of the audience, a filter may let so few through that an index would go through many others.
+        if where.keys() - {"audience"} and key not in self._few:
             if len(self._few) > MOST_REMEMBERED:
                 self._few.clear()
             count = f"SELECT count(*) FROM (SELECT FROM passages WHERE {condition(where)} LIMIT {FEW}) AS allowed"
             self._few[key] = self._database.value(count, **where) < FEW
         if not self._few.get(key):
-            indexed = f"CAST(vector AS halfvec({len(vector)}))"
-            query = NEAREST.format(indexed=indexed, dimensions=len(vector), where=condition(where))
-            rows = self._database.rows(query, **values)
+            parts = (
+                PART.format(dimensions=len(vector), seen=seen, where=condition(where))
+                for kind, seen in SEEN.items()
+                if kind == where.get("audience", kind)
+            )
+            rows = self._database.rows(NEAREST.format(passages=" UNION ALL ".join(parts)), **values)
         if where and len(rows) < limit:
             rows = self._database.rows(NEAREST_OF_FEW.format(where=condition(where)), **values)
         return {id_: min(1.0, max(0.0, similarity)) for id_, similarity in rows}
 
 
-# A parameter has the type of its first cast: the similarity would be that of a vector of 16 bits, were it a halfvec.
+# Each passage is in one of two indexes, so that what strangers may not see does not slow their searches.
+SEEN = {"public": "audience = 'public'", "internal": "audience IS DISTINCT FROM 'public'"}
 NEAREST = """
-SELECT id, 1 - (vector <=> CAST(:vector AS vector)) AS similarity FROM (
-    SELECT id, vector FROM passages WHERE vector_dims(vector) = {dimensions} AND {where}
-    ORDER BY {indexed} <=> CAST(CAST(:vector AS vector) AS halfvec({dimensions})) LIMIT :limit
-) AS near ORDER BY similarity DESC
+SELECT id, 1 - (vector <=> CAST(:vector AS vector)) AS similarity FROM ({passages}) AS passages
+ORDER BY similarity DESC LIMIT :limit
+"""
+# A parameter has the type of its first cast: the similarity would be that of a vector of 16 bits, were it a halfvec.
+PART = """
+(SELECT id, vector FROM passages WHERE vector_dims(vector) = {dimensions} AND {seen} AND {where} ORDER BY
+ CAST(vector AS halfvec({dimensions})) <=> CAST(CAST(:vector AS vector) AS halfvec({dimensions})) LIMIT :limit)
 """
 NEAREST_OF_FEW = """
 WITH allowed AS MATERIALIZED (SELECT id, vector FROM passages WHERE {where})
@@ -201,7 +209,7 @@ BUILD_BREADTH = 200
 
 
 def index_vectors(database: Database, dimensions: int) -> None:
-    """Make the index of so many dimensions in PostgreSQL, and drop others. Raise ConfigurationError for too many."""
+    """Make the indexes of so many dimensions in PostgreSQL, and drop others. Raise ConfigurationError for too many."""
     if database.dialect != "postgresql":
         return
     if dimensions > MOST_DIMENSIONS:
@@ -209,15 +217,16 @@ def index_vectors(database: Database, dimensions: int) -> None:
             f"PostgreSQL indexes vectors of {MOST_DIMENSIONS} dimensions at most, not {dimensions}; set EMBEDDING_MODEL"
         )
         raise ConfigurationError(msg)
-    name = f"vectors_{dimensions}"
-    database.run(
-        f"CREATE INDEX IF NOT EXISTS {name} ON passages USING hnsw "
-        f"((CAST(vector AS halfvec({dimensions}))) halfvec_cosine_ops) WITH (ef_construction = {BUILD_BREADTH}) "
-        f"WHERE vector_dims(vector) = {dimensions}"
-    )
+    made = {f"vectors_{dimensions}_{kind}": seen for kind, seen in SEEN.items()}
+    for name, seen in made.items():
+        database.run(
+            f"CREATE INDEX IF NOT EXISTS {name} ON passages USING hnsw "
+            f"((CAST(vector AS halfvec({dimensions}))) halfvec_cosine_ops) WITH (ef_construction = {BUILD_BREADTH}) "
+            f"WHERE vector_dims(vector) = {dimensions} AND {seen}"
+        )
     others = "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
     for (other,) in database.rows(others):
-        if other != name:
+        if other not in made:
             database.run(f"DROP INDEX {other}")
 
 

@@ -1,5 +1,6 @@
 """What a database refuses or loses is told with what to do about it, and costs nothing that was committed."""
 
+import re
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -178,4 +179,40 @@ def test_few_passages_are_searched_by_the_index_of_vectors_as_many_are(database_
     names = index.database.rows(
         "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
     )
-    assert names == [("vectors_64",)]
+    assert sorted(name for (name,) in names) == ["vectors_64_internal", "vectors_64_public"]
+
+
+def test_strangers_are_answered_from_an_index_of_public_passages_alone(database_url, monkeypatch):
+    index, asked = open_index(database_url), []
+    audiences = ("public", "internal", None)
+    put(index, {f"{n}": Document(f"words {n}", metadata={"audience": audiences[n % 3]}) for n in range(99)})
+    rows, [vector] = index.database.rows, index.vectors.of(["18"]).values()
+    monkeypatch.setattr(
+        index.database, "rows", lambda *query, **values: asked.append((*query, values)) or rows(*query, **values)
+    )
+    scanned = {}
+    for where in ({}, {"audience": "public"}):
+        assert next(iter(index.vectors.nearest("1", vector, 5, where))) == "18"
+        query, values = asked[-1]
+        with index.database.reading() as connection:
+            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+            plan = " ".join(line for (line,) in rows(f"EXPLAIN {query}", **values))
+        scanned[bool(where)] = re.findall(r"using (vectors_\w+)", plan)
+    dimensions = len(vector)
+    assert scanned == {
+        False: [f"vectors_{dimensions}_public", f"vectors_{dimensions}_internal"],
+        True: [f"vectors_{dimensions}_public"],
+    }
+
+
+def test_the_one_index_of_vectors_of_an_earlier_version_becomes_two(database_url):
+    index = open_index(database_url)
+    put(index, {"a": Document("words")})
+    names = "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
+    two = index.database.rows(names)
+    index.database.run(f"ALTER INDEX {two[0][0]} RENAME TO vectors_{index.database.fact('dimensions')}")
+    index.database.state("schema", "3")
+    index.database.close()
+
+    index.database.migrate()
+    assert sorted(index.database.rows(names)) == sorted(two)
