@@ -25,10 +25,11 @@ from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
 from benchmarks.offline import questions
 from benchmarks.tables import laps_ms, table
+from chains.ingestion.files import Source
 from chains.ingestion.writing import Change
 
 AUDIENCES = ("internal", "public")
-PUBLIC_EVERY = 100
+PUBLIC_EVERY, LONGEST = 100, 25  # Passages of a document.
 
 
 def main() -> None:
@@ -75,7 +76,10 @@ def fill(services: Service, sample: Service) -> tuple[Service, NDArray[np.float3
     made = between(vectors, int(services.settings.store.collection.removeprefix("scale_")))
     began = time.perf_counter()
     with services.index.stored.locked():
-        services.index.stored.publish(Change(), halves(documents, made))
+        sources = {
+            id_: Source(id_, "made", id_) for id_ in (f"d{number}" for number in range(-(-len(made) // LONGEST)))
+        }
+        services.index.stored.publish(Change(sources=sources), halves(documents, made))
     return services, made, len(made) / (time.perf_counter() - began)
 
 
@@ -129,7 +133,7 @@ def halves(documents: list[Document], vectors: NDArray[np.float32]) -> Iterator[
         first, second = (documents[place] for place in chance.integers(len(documents), size=2))
         text = first.page_content[: len(first.page_content) // 2] + second.page_content[len(second.page_content) // 2 :]
         audience = "internal" if number % PUBLIC_EVERY else "public"
-        names = {"doc_id": f"d{number // 25}", "chunk_index": number % 25, "audience": audience}
+        names = {"doc_id": f"d{number // LONGEST}", "chunk_index": number % LONGEST, "audience": audience}
         yield Row(f"p{number}", Document(text, id=f"p{number}", metadata=first.metadata | names), vector)
 
 

@@ -93,5 +93,8 @@ def _spelt(word: str) -> str:
     return next(iter(sorted(near & one_error_away(plain))), word) if near else word
 
 
+_near: Final = lru_cache(maxsize=16)(one_error_away)  # A word is compared with those of all titles.
+
+
 def _is_held(key: str, held: Collection[str]) -> bool:
-    return key in held or (len(key) >= FEWEST_LETTERS and not one_error_away(key).isdisjoint(held))
+    return key in held or (len(key) >= FEWEST_LETTERS and not _near(key).isdisjoint(held))

@@ -187,9 +187,12 @@ def test_strangers_are_answered_from_an_index_of_public_passages_alone(database_
     audiences = ("public", "internal", None)
     put(index, {f"{n}": Document(f"words {n}", metadata={"audience": audiences[n % 3]}) for n in range(99)})
     rows, [vector] = index.database.rows, index.vectors.of(["18"]).values()
-    monkeypatch.setattr(
-        index.database, "rows", lambda *query, **values: asked.append((*query, values)) or rows(*query, **values)
-    )
+
+    def noted(query, **values):
+        asked.append((query, values))
+        return rows(query, **values)
+
+    monkeypatch.setattr(index.database, "rows", noted)
     scanned = {}
     for where in ({}, {"audience": "public"}):
         assert next(iter(index.vectors.nearest("1", vector, 5, where))) == "18"
