@@ -370,13 +370,13 @@ class _Reader:
 
 
 def _is_titled(lines: Sequence[_Line]) -> bool:
-    """Return whether the first line of a paragraph names it: a few words, below which sentences begin anew."""
+    """Return whether the first line of a paragraph names it: a few words above sentences, or names with values."""
     title, *below = (line.text for line in lines)
     if not below or not _TITLE.match(title) or len(title.split()) > LONGEST_TITLE:
         return False
     is_wrapped = len(f"{title} {below[0].split()[0]}") > max(map(len, below))
-    is_open = title.split()[-1].lower() in _LOOSE_ENDS
-    return below[0][0].isupper() and below[-1].endswith(_CLOSED) and not (is_wrapped or is_open)
+    tells = (below[-1].endswith(_CLOSED) and not is_wrapped) or all(map(_VALUE.match, below))
+    return tells and below[0][0].isupper() and title.split()[-1].lower() not in _LOOSE_ENDS
 
 
 def _cells(row: str, offset: int) -> list[Cell]:

@@ -28,7 +28,8 @@ EMBEDDED_CHARACTERS: Final = 160
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 # What a word is worth to a row that only the heading of its table holds, where other rows hold it themselves.
 OVER_ALL: Final = 0.5
-FIXED: Final = 0.6  # How strongly a statement has to hold a name: a country may stand for its city.
+# How strongly to hold a name, for which another may stand, and a word that the documents use, for which a near one may.
+FIXED, CLOSE = 0.6, 0.75
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
@@ -192,12 +193,11 @@ class Evidence:
         """Return the share of the things that the question names which a statement lacks."""
         sides = {row for side in self.question.sides for row in side}
         is_price = "money" in self.question.wants and fits(one.text, {"money"}, "") > 0
-        nouns = [
-            row
-            for row, term in enumerate(self.question.terms)
-            if term.carries and row not in sides and self.weights[row] > 0 and not (is_price and term.key in PRICES)
-        ]
-        return sum(bool(one.strengths[row] < WORD_FLOOR) for row in nouns) / len(nouns) if nouns else 0.0
+        named = (row for row, term in enumerate(self.question.terms) if term.carries and row not in sides)
+        keys = [term.key if is_price else "" for term in self.question.terms]
+        nouns = [row for row in named if self.weights[row] > 0 and keys[row] not in PRICES]
+        known = self.placed[:, nouns].max(axis=0, initial=0.0) >= 1.0  # Then "toes" are no "shoes".
+        return float((one.strengths[nouns] < np.where(known, CLOSE, WORD_FLOOR)).mean()) if nouns else 0.0
 
     @property
     def missing(self) -> list[str]:

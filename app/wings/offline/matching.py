@@ -101,7 +101,7 @@ class Matcher:
     """Compares texts with the terms of a question; all `texts` that will be compared are given, for their words."""
 
     def __init__(self, question: Question, texts: Sequence[str], similarity: WordSimilarity | None) -> None:
-        self._terms = question.terms
+        self._terms, self._is_who = question.terms, "who" in question.wants
         vocabulary = {key: word for text in texts for key, word in words_of(text).keys.items()}
         self._column = {key: column for column, key in enumerate(vocabulary)}
         self._near = self._nearness(list(vocabulary.values()), similarity)
@@ -126,7 +126,8 @@ class Matcher:
             exact = np.array([[term.word[0].isdigit() or term.key in _EXACT] for term in self._terms])
             near[:, :-1] = np.where((found >= floors) & ~exact, np.sqrt(np.maximum(found, 0.0)), 0.0)
         for row, term in enumerate(self._terms):
-            for key in (term.key, stem(written_out(term.word, term.capital))):
+            agent = stem(f"{term.key}er") if self._is_who else ""  # Who teaches is the teacher.
+            for key in (term.key, stem(written_out(term.word, term.capital)), agent):
                 if key in self._column:
                     near[row, self._column[key]] = 1.0
         return near

@@ -24,24 +24,9 @@ _MAY: Final = re.compile(r"^May(?= \D)")  # The verb.
 # What the asker supposes, and may be wrong about.
 _PREMISE: Final = re.compile(r"^\W*since\b(?! \w+ \d{4})[^,?]*|\b(?:because|given that|now that)\b[^,?]*", re.I)
 _FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
-# An order, and a question for the state of what only the asker has: no document answers these.
-_ORDER: Final = re.compile(
-    r"^\W*(?:(?:hi|hello|hey|ok|okay|now|then|so)\W+)*(?:please|kindly)\b(?! (?:tell|explain|describe|list|define))"
-    r"|^\W*(?:can|could|would|will) you (?:please )?(?!(?:tell|explain|describe|give|show|provide|help)\b)"
-    r"\w+ (?:\w+ ){0,6}?(?:for )?(?:me|us|my|our)\b"
-    r"|^\W*(?:can|could|would|will) you (?:please )?recommend\b"
-    r"|^\W*(?:book|buy|calculate|call|cancel|change|check|create|delete|draft|email|forward|locate|make|modify|notify"
-    r"|order|pay|prepare|print|quote|recommend|register|remind|reschedule|reserve|schedule|send|submit|track|translate"
-    r"|update|upload|write) (?:(?:\w+ ){0,3}(?:me|my|our|us|this|it)|(?:a|an|the) )\b",
-    re.I,
-)
-_OWN: Final = re.compile(
-    r"^\W*(?:where(?: is| are|['\u2019]s)|when (?:will|is|are)|has|have|did|is|are|why (?:is|are|has)) (?:my|our)\b"
-    r"|\b(?:status|progress|whereabouts) of (?:my|our|this)\b",
-    re.I,
-)
 _INITIALS: Final = re.compile(r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b")
 _WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
+_UNANSWERABLE: Final = re.compile(_WORDS["unanswerable"], re.IGNORECASE)
 _FORM_WORDS: Final = frozenset(map(stem, _WORDS["asking"].split()))
 _ASKED: Final = re.compile(  # "How big", and "which permits", but not "a building permit".
     r"\bhow (?:(big|cheap|deep|early|expensive|heavy|high|large|late|old|quick\w*|tall|wide)"
@@ -53,7 +38,9 @@ _ASKED: Final = re.compile(  # "How big", and "which permits", but not "a buildi
 _COUNTED: Final = re.compile(
     rf"\bhow much\b.{{0,40}}?\b(\d{{1,2}}|two|three|four|five|six) (?!(?:{'|'.join(UNITS)})\b)[a-z]+(?:s\b|\W*$)", re.I
 )
-_GERUND: Final = re.compile(r"\b(?:an?|the|my|our|your) (\w+ing)\b", re.I)  # A noun: "a building permit".
+_GERUND: Final = re.compile(  # A noun: "a building permit", "cost of parking".
+    r"(?:^\W*|\b(?:about|any|an?|the|my|our|your|of|for) )(\w+ing)\b", re.I
+)
 _COUNTRY_OF: Final = dict(pair.split("=") for pair in _WORDS["countries"].split())
 COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
@@ -158,7 +145,7 @@ def read(text: str, own: str = "", said: str = "") -> Question:
         quantities=_figures(asks_for),
         fresh_quantities=_figures(said),
         fresh=[row for row in fresh if not terms[row].asks],
-        unanswerable=bool(_ORDER.search(asks_for) or _OWN.search(asks_for)),
+        unanswerable=bool(_UNANSWERABLE.search(asks_for)),
     )
 
 

@@ -56,6 +56,7 @@ def test_a_statement_knows_what_stands_over_it():
         ("We meet on Fridays in front of\nSaint Mary's church.", []),  # The line was full.
         ("The rehearsal is led by\nAnton Weiss and his two sons.", []),
         ("North Choir\nMill Lane 4\nBrixworth", []),
+        ("Who to ask\nTickets: Ada Moss\nScores: Ben Ray", ["Who to ask"]),
     ],
 )
 def test_a_short_line_above_sentences_is_their_heading(text, titles):

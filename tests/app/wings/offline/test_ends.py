@@ -198,6 +198,16 @@ def test_two_statements_with_one_figure_agree_where_only_words_are_given():
     assert [bool(one) for one in evidence.agreement[first]] == ["12%" in one.text for one in evidence.statements]
 
 
+def test_a_word_near_to_one_that_the_documents_use_is_not_that_word():
+    prices = "[Farm > Prices]\n| Item | Price |\n|---|---|\n| Goat feed | £5 |"
+    model = OfflineChatModel(similarity=word_similarity())
+    alone, beside = (
+        reply_to("how much is sheep feed", prices, other, model=model, scores=[0.8, 0.3]).response_metadata[MATCH]
+        for other in ("[Farm > Wool]\nShearing is in May.", "[Farm > Wool]\nThe sheep are shorn in May.")
+    )
+    assert beside < LACKING < alone
+
+
 def test_a_range_that_holds_the_figure_is_not_enough_to_be_sure_of_another_subject():
     head = "[Hut > Cancelling]\n| You cancel a hut | We keep |\n|---|---|\n"
     table = f"{head}| 1-9 days before | all |\n| 10-40 days before | half |"

@@ -16,6 +16,7 @@ from chains.text.asking import fits, kinds
         ("which permits for cosmetics", {"cosmetics"}),
         ("what happens if someone pays late", {"pays"}),
         ("hey whos doing the bell btw", {"bell"}),
+        ("price for rowing before 9", {"price", "rowing", "9"}),
         ("are cats allowed on the stairs", {"cats", "stairs"}),
     ],
 )
@@ -41,6 +42,11 @@ def test_a_short_form_is_the_word_that_it_stands_for(short, written):
 )
 def test_days_and_months_name_what_lies_between(text, between):
     assert between in words_of(text).keys.values()
+
+
+def test_who_does_something_is_met_by_the_noun_for_it():
+    assert Matcher(read("who trains the juniors"), ["Trainer: Ada"], None).rows(["Trainer: Ada"])[0, 0] == 1.0
+    assert Matcher(read("when does the printing start"), ["Printer"], None).rows(["Printer"])[0, 0] == 0.0
 
 
 def test_a_day_or_a_month_is_nobodys_name():
