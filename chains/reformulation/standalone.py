@@ -12,7 +12,7 @@ passage holds more of the question's own words wins. Spelling and spacing do not
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from typing import Final, Literal
 
 from chains.history import Turn
@@ -30,8 +30,8 @@ POINTING: Final = word_set("also else instead other others same then there too")
 
 ADDING: Final = word_set("also same too")  # Words that ask the last question of something else.
 MEASURES: Final = word_set(  # Words that ask for a measure or a yes, and name nothing that has it.
-    "allowed big cheap cost early expensive far fast free high included large late long much needed necessary often "
-    "old possible price quick quickly required small soon valid worth"
+    "allowed big cheap cost early expensive far fast free high included large late long much needed necessary offer "
+    "often old possible price provide quick quickly required small soon valid worth"
 )
 CONTACTS: Final = word_set("address email fax mail number phone tel telephone")
 """Words for what an address or a number stands in for."""
@@ -107,7 +107,7 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
 def _lacks_rest(leaned: str, own: set[str], passage: Passage) -> bool:
     """Return whether a passage lacks half of the names, or else of the words, that the question took over."""
     carried = _words(leaned, "acronym", "name") - own or _words(leaned) - own
-    return 2 * _missing(carried, passage) >= len(carried)
+    return bool(carried) and 2 * _missing(carried, passage) >= len(carried)
 
 
 def _score(passage: Passage) -> float:
@@ -117,8 +117,9 @@ def _score(passage: Passage) -> float:
 def _words(text: str, *shapes: Shape) -> set[str]:
     told = [term for term in terms(text) if not shapes or term.shape in shapes]
     named = {term.text.lower() for term in told if not term.light} - MEASURES
-    # Of "claims email" a passage holds the address, and "claims" says whose.
-    return {term.text.lower() for term in told} - MEASURES - CONTACTS if named and named <= CONTACTS else named
+    # Of "claims email" a passage holds the address, and "claims" says whose; the E of "form E" says nothing alone.
+    is_little = named and (named <= CONTACTS or max(map(len, named)) == 1)
+    return {term.text.lower() for term in told} - MEASURES - CONTACTS if is_little else named
 
 
 def _missing(words: set[str], passage: Passage, headings: Sequence[str] = HEADINGS) -> int:
@@ -240,24 +241,23 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
     asked = without_small_talk(question)
     if not before:
         return asked
-    how = leaning(asked)
+    how, search = leaning(asked), None if has_gap(asked) else find
     if how is None:
         leaned = _with_names(asked, before)
     else:
         # An older question goes on that is named again; "cabins too" goes on with the last one.
         keys = {term.key for term in terms(asked) if ADDING.isdisjoint(plain_words(asked))}
         base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), before[-1])
-        leaned = _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
-    if find is None or leaned == asked or has_gap(asked):
+        leaned = _placed(asked, base, similarity, search) if how == "fragment" else completed(asked, base)
+    if search is None or leaned == asked:
         return leaned
-    return asked if stands_alone(asked, leaned, find, whole=how != "fragment") else leaned
+    return asked if stands_alone(asked, leaned, search, whole=how != "fragment") else leaned
 
 
 def has_gap(question: str) -> bool:
     """Return whether words of a question say that it goes on with what was said: "and", "it", "for Vietnam"."""
     words = plain_words(question)
-    opens = any(opening.match(question) for opening in (OPENING, CORRECTION, RETURN))
-    leads = opens or (words[:1] and words[0] in PREPOSITIONS)
+    leads = any(form.match(question) for form in (OPENING, CORRECTION, RETURN)) or PREPOSITIONS.intersection(words[:1])
     return bool(leads or _is_bare(question) or POINTING.intersection(words)) or first_pronoun(question) is not None
 
 
@@ -281,7 +281,7 @@ def completed(question: str, base: str) -> str:
     return " ".join([question, *dict.fromkeys(term.text for term in subject if term.key not in known)])
 
 
-def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
+def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: Find | None = None) -> str:
     """Return the question before with the fragment's terms in it: in place of one of its own, or behind."""
     old = terms(base)
     denied = {stem(word.lower()) for word in DENIED.findall(fragment)}
@@ -292,15 +292,35 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
     start = _LIMITING.search(fragment, 0, new[0].start)
     words = fragment[start.start() if start else new[0].start : new[-1].end]
     replaced = [term for term in old if term.key in denied]
+    codes = [term for term in old if term.shape != "word" or len(term.text) == 1]
+    behind = {one.key: two for one, two in pairwise(old) if two in codes and base[one.end : two.start].isspace()}
+    before = {two.key: one.key for one, two in pairwise(terms(fragment)) if fragment[one.end : two.start].isspace()}
     for term in new if old else ():
+        if before.get(term.key) in behind:  # "Form E", and then "form AK".
+            replaced.append(behind[before[term.key]])
+            continue
         cosines = [0.0] * len(old)
         if similarity is not None:
             cosines = similarity([term.text.lower()], [other.text.lower() for other in old])[0].tolist()
         best, at = max((_likeness(term, other, cosines[at]), at) for at, other in enumerate(old))
         replaced += [old[at]] if best > 0 else []
+    if not replaced and find is not None and len(new) == 1:
+        replaced = _twins(new[0], old, find(new[0].text), find(base))
     if not replaced:
         return f"{base.rstrip(' ?.!')} {words}"
     return base[: replaced[0].start] + words + base[replaced[0].end :]
+
+
+def _twins(new: Term, old: Sequence[Term], found: Sequence[Passage], base: Sequence[Passage]) -> list[Term]:
+    """Return the term in whose place a name comes, as the titles of two documents show that differ in nothing else.
+
+    "Evergreen Service Summary" is to "evergreen?" what "Maersk Service Summary" is to "What does Maersk offer?".
+    """
+    titles = [
+        [{term.key for term in terms(one["metadata"].get("title", ""))} for one in some[:2]] for some in (found, base)
+    ]
+    pairs = ((ours, theirs) for ours, theirs in product(*titles) if ours & theirs and ours - theirs == {new.key})
+    return [term for ours, theirs in pairs for term in old if {term.key} == theirs - ours][:1]
 
 
 _LIMITING: Final = re.compile(r"\b(?:no|not|non|without|over|under|above|below)\W+(?:(?:an?|the) )?$", re.I)

@@ -54,6 +54,11 @@ A locker takes a £1 coin, which comes back. The cut-off is ten at night. Lost p
 Dogs may not enter the baths, except guide dogs.
 """,
 }
+TWINS = {
+    f"{name.lower()}.md": f"# {name} Pool Guide\n\n## Lifeguards\n\nThe lifeguards are on duty until {hour}:00."
+    f"\n\n## Slides\n\nThe slides at {name} are {hour} metres long."
+    for name, hour in (("Millbrook", 18), ("Eastgate", 21))
+}
 
 
 def after(*questions: str) -> list[dict[str, str]]:
@@ -76,7 +81,7 @@ def desk(tmp_path_factory) -> Service:
 @pytest.fixture(scope="module")
 def baths(tmp_path_factory) -> Service:
     folder: Path = tmp_path_factory.mktemp("baths")
-    return offline(folder, write_documents(folder / "documents", BATHS))
+    return offline(folder, write_documents(folder / "documents", BATHS | TWINS))
 
 
 OF_THE_DESK = {
@@ -124,6 +129,12 @@ def test_a_new_subject_of_another_trade_stands_alone(baths, question):
 @pytest.mark.parametrize("question", ["and for a child?", "what does it cost?", "a child under 14?"])
 def test_a_gap_of_another_trade_is_filled(baths, question):
     assert "ticket" in query(baths, question, TICKET)
+
+
+def test_a_name_takes_the_place_of_another_where_their_documents_are_of_one_kind(baths):
+    guards = "Until when are the lifeguards at Millbrook on duty?"
+    assert query(baths, "eastgate?", guards) == "Until when are the lifeguards at eastgate on duty?"
+    assert query(baths, "slides", guards) == "slides"
 
 
 async def test_the_answer_is_searched_for_by_the_own_words_in_every_form_of_call(baths):

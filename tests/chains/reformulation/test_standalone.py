@@ -41,6 +41,7 @@ FOLLOW_UPS = {
     "a correction takes back what it denies": [
         (PARKS, "Sorry, I meant Nara", TO_NARA),
         (PARKS, "not Osaka, Nara", TO_NARA),
+        ("Where do I get form k of the club?", "sorry, form ZX", "Where do I get form ZX of the club?"),
         (PARKS, "I meant from Nara, not Kyoto.", "Which permits do I need to fly a drone from Nara to Osaka?"),
     ],
     "a question without its subject gets the terms of the one before": [
@@ -163,6 +164,11 @@ def test_a_first_passage_that_is_far_and_has_another_heading_is_no_passage_of_it
 
     assert not stands_alone("lockers", leaned, far, whole=False)
     assert stands_alone("lockers", leaned, headed, whole=False)
+
+
+def test_a_letter_is_searched_for_with_the_word_before_it():
+    library = Library(passage("Form k is for members.", 0.2, section="Forms"), passage(LOCKERS, 0.5))
+    assert standalone("form k", after("museum lockers"), find=library) == "form k"
 
 
 def test_whose_address_is_asked_for_is_found_by_the_rest_of_the_words():
