@@ -135,6 +135,7 @@ _DATE: Final = re.compile(
 )
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 _CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-4]):(\d\d)\b", re.IGNORECASE)
+_PART_OF_HOUR: Final = re.compile(r"(?<!and )(?<!and a )\b(?:(half)|quarter)(?: of)?(?:[ -]an?)?[ -]hours?\b", re.I)
 _HOURS: Final = re.compile(r"\s*(?:-|–|—|to|until|and)\s*")
 SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
 """What stands before the date from which something holds."""
@@ -143,7 +144,9 @@ _ORDINARY: Final = re.compile(r"\d*(?:\.\d+)?$")
 
 @lru_cache(maxsize=1 << 12)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    timed = sorted([*_dates(text), *_times(text)], key=lambda one: one.start)
+    parts = ((30 if found[1] else 15, *found.span()) for found in _PART_OF_HOUR.finditer(text))
+    lengths = (Quantity("duration", minutes, minutes, start, end) for minutes, start, end in parts)
+    timed = sorted([*_dates(text), *_times(text), *lengths], key=lambda one: one.start)
     words = tokens(text)
     plain = [
         place

@@ -20,16 +20,16 @@ _SIZES: Final = frozenset({"length", "mass", "volume"})
 def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]:
     """Return for each row of a table 1 where its ranges hold the most figures, -1 where another row's do, else 0.
 
-    Only columns with ranges or bounds count, and only where one of their rows holds the figure. Where columns are named
-    by ranges, and one of them holds it, all rows do.
+    Only columns with ranges or bounds count, or sizes that tell rows apart, and only where one of their rows holds the
+    figure. Where columns are named by ranges, and one of them holds it, all rows do.
     """
-    counts = [0] * len(rows)
+    counts, is_key = [0] * len(rows), len({row.cells[0].text for row in rows}) == len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
         cells = [row.cells[place].text if place < len(row.cells) else "" for row in rows]
         read = list(map(quantities, cells))
         column = next((row.columns[place] for row in rows if place < len(row.columns)), "")
         if not any(one.is_range for some in read for one in some):
-            read = _steps(read) if _ELAPSED.search(column) else []
+            read = _steps(read) if _ELAPSED.search(column) else [] if is_key and place else _sized(read)
         for figure in wanted if read else ():
             pairs = zip(read, (tokens(f"{column} {cell}") for cell in cells), strict=True)
             holds = [any(is_within(given, figure, words) for given in cell) for cell, words in pairs]
@@ -57,6 +57,12 @@ def _steps(cells: Sequence[tuple[Quantity, ...]]) -> list[tuple[Quantity, ...]]:
         return []
     ends = [*(one.low - 1e-6 for one in points[1:]), float("inf")]
     return [(one._replace(high=end),) for one, end in zip(points, ends, strict=True)]
+
+
+def _sized(cells: Sequence[tuple[Quantity, ...]]) -> list[tuple[Quantity, ...]]:
+    """Return the figures of a column with one size in each row, as the lengths of lessons are."""
+    measures = {some[0].measure if len(some) == 1 else "" for some in cells}
+    return [] if len(measures) > 1 or any(map(_FREE.match, measures)) else list(cells)
 
 
 EXTREME: Final = re.compile(

@@ -21,6 +21,7 @@ _THOUSANDS: Final = re.compile(
     r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)|(?<=\d)\.(?=000\b)"
 )
 _MAY: Final = re.compile(r"^May(?= \D)")  # The verb.
+_MINUTES: Final = re.compile(r"(?<=\d)[ -]?min\b", re.I)  # Behind anything else it is the least.
 # What the asker supposes, and may be wrong about.
 _PREMISE: Final = re.compile(r"^\W*since\b(?! \w+ \d{4})[^,?]*|\b(?:because|given that|now that)\b[^,?]*", re.I)
 _FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
@@ -113,7 +114,7 @@ def read(text: str, own: str = "", said: str = "") -> Question:
     """
     joined, own = (  # Figures that it supposes go: "since the VAT is 10 %, ...".
         _PREMISE.sub(lambda premise: _FIGURE.sub("", premise[0]), join_initials(_MAY.sub("may", words)))
-        for words in (text, own)
+        for words in (_MINUTES.sub(" minutes", text), _MINUTES.sub(" minutes", own))
     )
     words = tokens(joined)
     content = [token for token in words if token.weight]

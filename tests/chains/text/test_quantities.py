@@ -46,6 +46,8 @@ FIGURES = {
         ("SGD 1.5K", "SGD 1,500"),
         ("children aged 3 to 5", "a 4yo"),
         ("under-16s", "my 9 year old"),
+        ("a quarter of an hour", "15 min"),
+        ("one and a half hours", "30 minutes"),
         ("step 3", "S$4"),
         ("they may 3 times", "in May 2024"),
     ],
@@ -111,9 +113,11 @@ def fits(head: str, cells: list[str], question: str) -> list[float]:
         ("Order", ["up to SGD 50", "over SGD 50"], "order of 70 sgd", 1),
         ("Week from", ["4 May 2026", "11 May 2026", "18 May 2026"], "who teaches on 15 May 2026?", 1),
         ("Valid from", ["1 January 2024", "1 July 2025"], "the fee in March 2025", 0),
+        ("Massage", ["15 minutes", "30 minutes", "60 minutes"], "half an hour", 1),
+        ("Parcel", ["500 g", "1 kg", "2 kg"], "a letter of 1000 grams", 1),
     ],
 )
-def test_the_row_whose_range_holds_the_figure_fits(head, cells, question, row):
+def test_the_row_whose_range_or_size_holds_the_figure_fits(head, cells, question, row):
     assert fits(head, cells, question) == [1.0 if place == row else -1.0 for place in range(len(cells))]
 
 
@@ -203,3 +207,13 @@ def test_a_numbered_row_is_the_one_of_its_number_or_none():
 )
 def test_figures_and_fiscal_years_have_one_form(text, expected):
     assert searchable(text) == expected
+
+
+def test_a_size_tells_rows_apart_where_their_names_repeat_and_else_only_as_their_name():
+    boats = "| Boat | Time | Fee |\n|---|---|---|\n| {} | 1 hour | £8 |\n| {} | 2 hours | £14 |"
+    asked = [one for one in quantities("a canoe for 120 min") if one.measure == "duration"]
+    repeated, own = (
+        ranged([one for one in read_statements(boats.format(*names)) if one.kind == "row"], asked)
+        for names in (("Canoe", "Canoe"), ("Canoe", "Kayak"))
+    )
+    assert (repeated, own) == ([-1.0, 1.0], [0.0, 0.0])  # The canoe is let for an hour, whatever is asked.
