@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
-from app.wings.offline.passages import Entry, is_worked
+from app.wings.offline.passages import Entry, is_worked, older_rows
 from app.wings.offline.question import COUNTRIES, Question
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
@@ -28,8 +28,7 @@ EMBEDDED_CHARACTERS: Final = 160
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 # What a word is worth to a row that only the heading of its table holds, where other rows hold it themselves.
 OVER_ALL: Final = 0.5
-# How strongly to hold a name, for which another may stand, and a word that the documents use, for which a near one may.
-FIXED, CLOSE = 0.6, 0.75
+FIXED, CLOSE = 0.6, 0.75  # How strongly to hold a name, and by a near word one that the documents use.
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
@@ -91,6 +90,7 @@ class Evidence:
         self.question, self.entries = question, entries
         left = left_titles([entry.title for entry in entries], question.text)
         is_dated = any(one.measure == "date" for one in question.quantities)
+        older = older_rows([] if is_dated else entries)
         found = [
             (statement, n)
             for n, entry in enumerate(entries)
@@ -115,7 +115,7 @@ class Evidence:
                     placed[at, row] = self._alone[at, row] = 0.0
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [
-            Candidate(one, n, row, left[n] or not (is_dated or holds_on(one.said)))
+            Candidate(one, n, row, left[n] or id(one) in older or not (is_dated or holds_on(one.said)))
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
         self._held = {  # The figures that some statement of a document holds.

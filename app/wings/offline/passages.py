@@ -1,7 +1,9 @@
 """Split the context of a prompt into its entries, each with the statements that may be quoted from it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final
 
 from chains.text.statements import Statement, read_statements
@@ -19,6 +21,7 @@ _SUPPOSES: Final = re.compile(
     r"\W*(?:(?:worked |another )?example\b|for (?:example|instance)\b|suppose\b|assum(?:e|ing)\b|imagine\b)", re.I
 )
 _FIGURE: Final = re.compile(r"\d")
+_YEAR: Final = re.compile(r"\b20\d\d\b")
 _CONTENTS: Final = re.compile(
     r"\W*(?:table of )?(?:contents|index|related|see also|navigation|menu|links|tags)\b", re.I
 )
@@ -76,6 +79,22 @@ def _below(statement: Statement, section: str) -> Statement:
     """Return a statement; what only names something says it of the heading: "Where dogs may not go: the pool"."""
     is_bare = statement.kind == "item" and statement.is_label and not statement.lead
     return replace(statement, lead=statement.above or section) if is_bare else statement
+
+
+def older_rows(shown: Sequence[Entry]) -> set[int]:
+    """Return the ids of the rows that a list of a later year has as well, whatever their titles: "Fees 2026"."""
+    rows = [
+        (
+            row,
+            max(map(int, _YEAR.findall(entry.title)), default=0),
+            {(row.cells[0].text, name) for name in row.columns[1:]},
+        )
+        for entry in shown
+        for row in entry.statements
+        if row.kind == "row"
+    ]
+    latest = {key: year for _, year, keys in sorted(rows, key=itemgetter(1)) for key in keys}
+    return {id(row) for row, year, keys in rows if year and any(latest[key] > year for key in keys)}
 
 
 def is_worked(statement: Statement, section: str) -> bool:

@@ -29,19 +29,12 @@ _INITIALS: Final = re.compile(r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b")
 _WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
 _UNANSWERABLE: Final = re.compile(_WORDS["unanswerable"], re.IGNORECASE)
 _FORM_WORDS: Final = frozenset(map(stem, _WORDS["asking"].split()))
-_ASKED: Final = re.compile(  # "How big", and "which permits", but not "a building permit".
-    r"\bhow (?:(big|cheap|deep|early|expensive|heavy|high|large|late|old|quick\w*|tall|wide)"
-    r"|long\b.{0,24}?\b(wait\w*))\b|(?<!ing )\b(permits?)\b"
-    r"|\b(?:am|are|is)\b.{0,60}?\b(allowed|available|permitted|possible)\b",
-    re.I,
-)
+_ASKED: Final = re.compile(_WORDS["measure"], re.I)
 # "How much for 2 adults": the answer says the price of one.
 _COUNTED: Final = re.compile(
     rf"\bhow much\b.{{0,40}}?\b(\d{{1,2}}|two|three|four|five|six) (?!(?:{'|'.join(UNITS)})\b)[a-z]+(?:s\b|\W*$)", re.I
 )
-_GERUND: Final = re.compile(  # A noun: "a building permit", "cost of parking".
-    r"(?:^\W*|\b(?:about|any|an?|the|my|our|your|of|for) )(\w+ing)\b", re.I
-)
+_GERUND: Final = re.compile(_WORDS["gerund"], re.I)
 _COUNTRY_OF: Final = dict(pair.split("=") for pair in _WORDS["countries"].split())
 COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
