@@ -12,6 +12,7 @@ from typing import NamedTuple
 from chains.errors import IngestionError
 from chains.ingestion.source import Table, storable, without_controls
 from chains.regular_files import MAX_BYTES
+from chains.text.tokens import SHORT_NAMES
 
 MAX_CELLS = 2_000_000
 MOST_HEADS = 5
@@ -20,6 +21,7 @@ KINDS_OF_A_LIST = 3
 
 _VALUE = re.compile(r"[-+\u2212±<>~≈$€£¥(]*\s*\d(?!\d*(?:st|nd|rd|th)\b)|[-–—]$")
 _LETTER = re.compile(r"[^\W\d_]")
+_DAY = re.compile(rf"(?:{'|'.join([*SHORT_NAMES, *SHORT_NAMES.values()])})s?\b", re.IGNORECASE)  # Or a month.
 _YEAR = re.compile(r"(?:19|20)\d\d(?:\s?[/–-]\s?\d{2,4})?$")
 _TOTAL = re.compile(r"(?:sub|grand )?-?total|sum\b|gesamt|summe", re.IGNORECASE)
 _KINDS = {
@@ -243,7 +245,7 @@ def has_head(rows: Grid) -> bool:
     rows = _above_the_head(_without_blanks(rows))[1]
     if not rows or _is_marked(rows[0]):
         return bool(rows)
-    if len(rows) == 1:
+    if len(rows) == 1 or all(_DAY.match(row[0].text) for row in rows):  # The first one is a day like the others.
         return False
     first, body = rows[0], rows[1:]
     if len(first) == 2:  # noqa: PLR2004 - A list of names and values?

@@ -15,10 +15,7 @@ INFLECTED_WEIGHT: Final = 0.6  # -ed, -ing, -ly that a stem loses: a paraphrase 
 
 _WORD: Final = re.compile(r"(?:[A-Z]\.){2,}|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:|>\n])[\s\"“”'‘(*_#\-]*$")
-_UNITS: Final = word_list(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
+_UNITS: Final = word_list(LISTS["numerals"])
 _TENS: Final = word_list("twenty thirty forty fifty sixty seventy eighty ninety")
 ORDINALS: Final = word_list("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 _NUMERALS: Final = (

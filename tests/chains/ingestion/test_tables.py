@@ -61,6 +61,18 @@ def test_blank_cells_below_the_label_of_a_group_are_that_label():
     assert [row[0] for row in read[1:]] == ["Tema", "Tema", "Lagos", "Lagos"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "head"),
+    [
+        ([["Mon, Wed", "Ada", "Ben"], ["Tue", "Cy", "Dee"], ["Fridays", "Eve", "Flo"]], ["", "", ""]),
+        ([["Month", "Desk", "Gate"], ["January", "Ada", "Ben"], ["May", "Cy", "Dee"]], ["Month", "Desk", "Gate"]),
+        ([["Mon", "Tue", "Wed"], ["Ada", "Ben", "Cy"]], ["Mon", "Tue", "Wed"]),
+    ],
+)
+def test_a_first_row_that_begins_with_a_day_as_all_others_is_no_head(rows, head):
+    assert rows_of(text(*rows))[0] == head
+
+
 @pytest.mark.parametrize("last", [["", "Total", "7"], ["", "", "note"]])
 def test_a_total_and_a_remark_belong_to_no_group(last):
     assert rows_of(text(HEAD, ["Tema", "Fish", "3"], ["Lagos", "Fruit", "4"], last))[-1] == last
