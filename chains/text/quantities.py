@@ -119,7 +119,6 @@ _AGE: Final = re.compile(  # One without its unit: "children under 12", "ages 7 
     r"|\b(?:under|over)[ -](\d+)s\b",
     re.IGNORECASE,
 )
-OLDEST: Final = 120
 _LABELS: Final = word_set(
     "step section chapter article rule page table figure phase no item form class part version incoterms number annex "
     "appendix option level clause paragraph source line tier grade type method model zone un iso hs"
@@ -224,14 +223,13 @@ def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
         first, last = (date(int(word.text), *day).toordinal() for day in ((1, 1), (12, 31)))
         return Quantity("date", first, last, start, end, _bound(text, start, end))
     measure, factor, end = _unit(text, words, place)
-    if measure not in _WITH_UNITS and value <= OLDEST and start in _ages(text):
+    if measure not in _WITH_UNITS and start in _ages(text):
         measure, factor, end = *UNITS["years"], word.end
     return Quantity(measure, value * factor, value * factor, start, end, _bound(text, start, end), label)
 
 
 @lru_cache(maxsize=64)
 def _ages(text: str) -> set[int]:
-    """Return where the ages of a text stand that have no unit."""
     return {found.start(group) for found in _AGE.finditer(text) for group in (1, 2, 3)}
 
 

@@ -132,7 +132,7 @@ class Statement:
     def said(self) -> str:
         """The statement in plain words; a row as a sentence: what it is about, then each cell under its column."""
         if not self.cells:
-            return plain(self.words)
+            return plain(re.sub(r"\n:\s+", ": ", self.words))  # A definition stands below its term.
         subject, *others = (cell.text.strip(":") for cell in self.cells)
         names = [*self.columns[1:], *[""] * len(others)]
         is_named = len(self.columns) == len(self.cells) and any(self.columns[1:])
@@ -176,7 +176,10 @@ class Statement:
     def is_whole(self) -> bool:
         """Whether it is no half that a passage's border leaves: it begins and ends as a statement does."""
         text = self.said
-        is_cut = self.kind == "sentence" and ((text[:1].islower() and not self.source.islower()) or text[:1] in ",;.)")
+        is_small = text[:1].islower() and not (
+            self.source.islower() or self.source[: self.start].rstrip().endswith(",")
+        )
+        is_cut = self.kind == "sentence" and (is_small or text[:1] in ",;.)")
         if not text or is_cut or (self.kind == "row" and self.words[0] == "|" != self.words[-1]):
             return False
         closes = all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS.items())
@@ -289,10 +292,8 @@ class _Reader:
 
     def _row(self, place: int, start: int, end: int) -> None:
         if self.kind != "table":
-            self._close()
-            if (caption := self._caption()) and self.led != self.block:
-                self.lead, self.led = caption, -1
-            self.kind, self.block, self.rows, self.group = "table", self.block + 1, [], ""
+            self._begin("table")
+            self.rows, self.group = [], ""
             self.columns = self.head if not self.statements else ()
         following = self.lines[place + 1].text if place + 1 < len(self.lines) else ""
         is_ruled = "-" in following and "|" in following and bool(_RULE.match(following))
@@ -315,12 +316,15 @@ class _Reader:
             self.rows.append(cells)
             self._add("row", start, end, cells)
 
-    def _caption(self) -> str:
-        """Return the words of a paragraph or list that is one line without a closing mark: above a table, its name."""
+    def _begin(self, kind: Literal["list", "table"]) -> None:
+        """Begin a list or a table; a line without a closing mark above it announces it as one with a colon does."""
+        self._close()
         said = [
             one.said for one in self.statements[-2:] if one.block == self.block and one.kind in {"sentence", "item"}
         ]
-        return said[0] if len(said) == 1 and not said[0].endswith(_CLOSED) else ""
+        if len(said) == 1 and not said[0].endswith(_CLOSED) and self.led != self.block:
+            self.lead, self.led = said[0], -1
+        self.kind, self.block = kind, self.block + 1
 
     def _names_columns(self, place: int, cells: Sequence[Cell]) -> bool:
         """Return whether a row below the head names columns as well: periods, or names and units over figures."""
@@ -338,8 +342,7 @@ class _Reader:
 
     def _item(self, start: int, end: int) -> None:
         if self.kind != "list":
-            self._close()
-            self.kind, self.block = "list", self.block + 1
+            self._begin("list")
         if start < end and not _RULE.match(self.text[start:end]):
             self._add("item", start, end)
 

@@ -73,6 +73,18 @@ def test_a_line_without_a_closing_mark_above_a_table_is_its_name():
     ]
 
 
+def test_a_short_line_above_a_list_announces_it_and_a_definition_stands_with_its_term():
+    found = read_statements("Choir room\n\n- Mon: men\n- Tue: all\n\nKey\n:   at the desk")
+    assert [(one.said, one.lead) for one in found[1:]] == [
+        ("Mon: men", "Choir room"), ("Tue: all", "Choir room"), ("Key: at the desk", "")
+    ]  # fmt: skip
+
+
+def test_a_sentence_behind_a_greeting_is_whole_in_small_letters_too():
+    assert [one.is_whole for one in read_statements("Dear all,\n\nsing on Friday. Bring Ada.")] == [False, True, True]
+    assert [one.is_whole for one in read_statements("sing on Friday. Bring Ada.")] == [False, True]
+
+
 def test_a_row_that_is_one_sentence_is_a_note_and_no_name_of_rows():
     text = "| Seat | Price |\n|---|---|\n| Stalls | £30 |\n| Members pay half on Mondays. | |\n| Circle | £22 |"
     assert said(text)[1:] == [
