@@ -1,6 +1,7 @@
 """Detect evidence that contradicts a sentence: another number for the same thing, or a negation."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -9,17 +10,17 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Evidence, Matrix, match
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Cell, Evidence, Matrix, match
 from chains.citations.markers import inside
 from chains.ports import WordSimilarity
 from chains.text.quantities import Quantity, quantities
 from chains.text.statements import MARKER, Statement
-from chains.text.tokens import Token, tokens
-from chains.text.words import word_set
+from chains.text.tokens import ORDINALS, WEIGHTS, Token, tokens
+from chains.text.words import LISTS, word_set
 
-Clash = Literal["none", "misplaced", "denied", "contradicted"]
+Clash = Literal["none", "misplaced", "contradicted"]
 
-CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "denied": 0.55, "contradicted": 0.25}
+CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "contradicted": 0.25}
 CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
 YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
 DENIAL_COVERAGE: Final = 0.7  # The share of the sentence's words that make a statement speak of the same.
@@ -28,8 +29,6 @@ _FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
 NEAR: Final = 0.6  # The cosine from which another word stands for a word of the question.
 FEWEST_FOREIGN: Final = 2  # Words of the question that a statement with a figure repeats and only other passages have.
 _LISTED: Final = frozenset({"row", "item"})
-_ZERO: Final = frozenset({"0"})
-_DASHES: Final = " -–—"
 _LIMIT: Final = re.compile(
     r"\b(?:up to|most|least|max\w*|min\w*|limit\w*|more|less|fewer|within|below|under|over|above|until|by|before|cap\w*"
     r"|exceed\w*|only|than|deadline|after|older)\b|[<>≤≥+]",
@@ -63,6 +62,7 @@ class Comparison:
         self.words = tokens(self.sentence) if len(self.sentence) <= LONGEST_SENTENCE else ()
         self.content = [word for word in self.words if word.weight > 0]
         self._similarity, self._question = similarity, tokens(asked.text)
+        self._given = [one for text in (self.sentence, asked.text) for one in quantities(text) if one.measure]
         self._known = frozenset(word.key for word in self._question)  # With those of grammar.
 
     @cached_property
@@ -98,9 +98,8 @@ class Comparison:
         coverage = self._coverage(np.array([word.weight for word in self.content], dtype=np.float32))
         best = self.evidence.statements[int(coverage.argmax())].tokens
         differ = _denied_here_alone(self.words, best) or _denied_here_alone(best, self.words)
-        if differ and coverage.max() >= DENIAL_COVERAGE:
-            return "denied"
-        return "misplaced" if self._in_another_cell() else "none"
+        is_denied = differ and coverage.max() >= DENIAL_COVERAGE
+        return "misplaced" if is_denied or self._in_another_cell() else "none"
 
     def _compare_numbers(self) -> Clash:
         """Return whether the evidence gives another number for what the sentence counts.
@@ -118,7 +117,9 @@ class Comparison:
             if keys and one and one.bound == "exact" and not one.label:
                 (repeated if keys <= self._known else own).append((one, keys))
         homes = [home for home in statements if any(keys <= home.keys for _, keys in own)]
-        if homes and any(all(self._clashes(one, home) for home in homes) for one, _ in repeated):
+        if homes and any(
+            all(self._clashes(one, home) and not _bounds(home, one) for home in homes) for one, _ in repeated
+        ):
             return "misplaced"
         for one, keys in own:
             given = [home for home in statements if keys <= home.keys]
@@ -163,32 +164,44 @@ class Comparison:
         )
 
     def _in_another_cell(self) -> bool:
-        """Return whether a number of the sentence stands in a row, item or column, and another fits the words better.
+        """Return whether a cell or an item says what the sentence does, and another one fits its words better.
 
-        The words of the question count as well: "5 days" answers it only from the row that it asks about. A word that
-        the row denies ("bill not issued") counts only where sentence or question deny it too. A row or cell whose own
-        number the sentence gives as well is no rival.
+        "The pool is shut on Friday" says what stands beside Monday. The words of the question count as well: "5 days"
+        answers it only from the row and the column that it asks about. A word that the row denies ("bill not issued")
+        counts only where sentence or question deny it too. What the sentence says as well is no rival.
         """
-        statements = self.evidence.statements
-        own = [figure for figure in self.figures if not figure.keys <= self._known]
+        cells, unsaid = self.evidence.cells, list[Cell]()
         also_denied = denied(self.words) | denied(self._question)
-        said = [figure.keys for figure in own] + [_ZERO for _ in also_denied]
-        for span, keys, _ in own:
-            homes = [statement for statement in statements if keys <= statement.keys]
-            if not homes or any(home.kind not in _LISTED for home in homes):
+        own = [figure for figure in self.figures if not figure.keys <= self._known]
+        numbers = [figure.keys for figure in own] + [frozenset("0") for _ in also_denied]
+        said = [("", one.keys, [other.span for other in own], one.quantity.kind if one.quantity else "") for one in own]
+        written = self.sentence.casefold()
+        for cell in cells:
+            place = cell.text in written and re.search(rf"(?<!\w){re.escape(cell.text)}(?!\w)", written)
+            if place and not cell.numbers:
+                said.append((cell.text, frozenset(word.key for word in tokens(cell.text)), [place.span()], ""))
+            elif not any(given <= cell.numbers for given in numbers):
+                unsaid.append(cell)
+        for text, keys, places, kind in said:
+            homes = [cell for cell in cells if (cell.text == text if text else keys <= cell.numbers)]
+            prose = [one for one in self.evidence.statements if one.kind not in _LISTED and keys <= one.keys]
+            if not homes or (prose and not text):
                 continue
-            weights = {word.key: word.weight for word in self.words if not inside(word.start, [span])}
-            weights |= {word.key: word.weight for word in self._question}
-            blocks = {home.block for home in homes}
-            listed = [entry for entry in statements if entry.kind in _LISTED and entry.block in blocks]
-            rivals = [one for one in listed if not any(given <= some for given in said for some in _values(one))]
-            mine, theirs = (
-                max((_worth(one.keys - (denied(one.tokens) - also_denied), weights) for one in some), default=-1.0)
-                for some in (homes, rivals)
-            )
-            if theirs >= mine + A_WORD or all(_in_another_column(home, keys, said, weights) for home in homes):
+            spoken = [*self._question, *(word for word in self.words if not inside(word.start, places))]
+            weights = {word.key: word.weight for word in spoken}
+            blocks = {home.statement.block for home in homes}
+            rivals = [cell for cell in unsaid if cell.statement.block in blocks and (not kind or cell.may_be(kind))]
+            mine = [self._worth(home, weights, also_denied) for home in homes]
+            mine += [_worth(one.keys - keys, weights) for one in prose]
+            if any(self._worth(one, weights, also_denied) >= max(mine) + A_WORD for one in rivals):
                 return True
         return False
+
+    def _worth(self, cell: Cell, weights: Mapping[str, float], also_denied: set[str]) -> float:
+        """Return how much of what is spoken of stands around a cell; a range that holds a figure is that figure."""
+        held = any(_bounds(cell.statement, figure) for figure in self._given)
+        about = cell.about - (denied(cell.statement.tokens) - also_denied)
+        return _worth(about, weights) + WEIGHTS["number"] * held
 
     def gives_a_figure_to_another_subject(self, asked: Asked) -> bool:
         """Return whether a figure is of something else in the passage than the sentence says, or the question asks.
@@ -202,7 +215,8 @@ class Comparison:
         numbers = frozenset[str]().union(*(figure.keys for figure in figures))
         if not numbers:
             return False
-        repeated = {word.key for word in self.content if word.key in asked.repeatable and word.weight >= CONTENT}
+        known = [word for word in self.content if word.weight >= CONTENT and word.kind != "number"]
+        repeated = {word.key for word in known} & asked.repeatable
         lacking = repeated - self.evidence.occurrences.keys() - self.evidence.heading
         if len(lacking) >= FEWEST_FOREIGN:
             nearest = zip(self.content, self.strengths.max(axis=0, initial=0), strict=True)  # A rule has no words.
@@ -210,7 +224,7 @@ class Comparison:
             if len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown:
                 return True
         measured = [figure.quantity for figure in figures if figure.quantity and not figure.quantity.label]
-        for limit in (one for one in measured if one.bound in {"most", "least"}):
+        for limit in (one for one in measured if one.bound in {"most", "least"} and one.kind != "duration"):
             given = [(one, home) for home in statements for one in home.quantities if limit.equals(one)]
             bare = [one.bound == "exact" and not _LIMIT.search(f"{home.words} {home.announced}") for one, home in given]
             if bare and all(bare):
@@ -220,7 +234,10 @@ class Comparison:
         homes = [home for home in statements if numbers <= home.keys]
         rivals = [row for row in statements if row.cells and any(one.kind in kinds for one in row.quantities)]
         mine, theirs = (max((_worth(one.keys, wanted) for one in some), default=0.0) for some in (homes, rivals))
-        return bool(homes) and theirs >= mine + FEWEST_FOREIGN
+        ranks = [{word.key for word in one if word.text.lower() in ORDINALS} for one in (self.words, asked.words)]
+        ranked = [{word.key for word in home.tokens if word.text.lower() in ORDINALS} for home in homes]
+        is_of_another_rank = any(ranks) and all(rank and rank.isdisjoint(ranks[0] | ranks[1]) for rank in ranked)
+        return bool(homes) and (theirs >= mine + FEWEST_FOREIGN or is_of_another_rank)
 
 
 def _bounds(home: Statement, figure: Quantity) -> bool:
@@ -233,28 +250,6 @@ def _worth(keys: Collection[str], weights: Mapping[str, float]) -> float:
     return sum(weights.get(key, 0.0) for key in keys)
 
 
-def _values(statement: Statement) -> list[frozenset[str]]:
-    """Return the numbers of each cell of a row, or of an item: those of a row's subject name it."""
-    texts = [cell.text for cell in statement.cells[1:]] or [statement.words]
-    return [frozenset(word.key for word in tokens(text) if word.kind == "number") for text in texts]
-
-
-def _in_another_column(
-    row: Statement, keys: frozenset[str], said: Sequence[frozenset[str]], weights: Mapping[str, float]
-) -> bool:
-    """Return whether a figure stands in one cell, and the sentence speaks more of the column of another."""
-    if not row.cells or len(row.columns) != len(row.cells):
-        return False
-    mine, theirs = [], []
-    for column, cell, numbers in zip(row.columns[1:], row.cells[1:], _values(row), strict=True):
-        worth = _worth({word.key for word in tokens(column)}, weights)
-        if keys <= numbers:
-            mine.append(worth)
-        elif (numbers or not cell.text.strip(_DASHES)) and not any(given <= numbers for given in said):
-            theirs.append(worth)
-    return bool(mine and theirs) and max(theirs) >= max(mine) + A_WORD
-
-
 REACH: Final = 4  # Words after a negation that may hold what it denies, and words before it that may open a condition.
 
 _NEGATIONS: Final = word_set("not no never without neither nor cannot none nobody nothing nowhere")
@@ -263,16 +258,14 @@ _CONTRACTIONS: Final = ("n't", "n’t")
 _LIMITS: Final = word_set("more less fewer later earlier sooner than only just until unless before after yet")
 _CONDITIONS: Final = word_set("if when where whether unless until")
 # Words that deny without a negation: "prohibited" for "not allowed".
-_DENIALS: Final = word_set(
-    "prohibited forbidden banned except excluding excluded exclude excludes unless until lack lacks lacking fail fails "
-    "failed refuse refused rejected denied exempt waived nil zero unable invalid instead rather otherwise avoid "
-    "unlikely non"
-)
+_DENIALS: Final = word_set(LISTS["denials"])
 
 
 def _denied_here_alone(words: Sequence[Token], others: Sequence[Token]) -> bool:
     said = {word.key for word in others} - denied(others)
-    return bool(denied(words) & said) and not _holds(others, _DENIALS) and all(word.key != "0" for word in others)
+    times = Counter(word.key for word in words)  # Of "Included | Not included" nothing is denied.
+    is_denied = any(times[key] == 1 for key in denied(words) & said)
+    return is_denied and not _holds(others, _DENIALS) and all(word.key != "0" for word in others)
 
 
 def _holds(words: Sequence[Token], some: frozenset[str]) -> bool:
@@ -290,6 +283,8 @@ def denied(words: Sequence[Token]) -> set[str]:
     for place, negation in enumerate(words):
         if is_negation(negation) and not _holds(words[max(0, place - REACH) : place], _CONDITIONS):
             behind = words[place + 1 : place + 1 + REACH]
+            if behind and negation.key == "no" and behind[0].start == negation.end + len(", "):
+                continue  # "No, it is": the whole answer.
             said = (
                 word for word in behind if word.text.lower() in _LIMITS or (word.weight > 0 and word.key != "longer")
             )

@@ -1,18 +1,20 @@
 """Prepare passages and the question for comparison with an answer: statements, words, names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import product
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chains.ports import WordSimilarity
 from chains.state import Passage
+from chains.text.quantities import quantities
 from chains.text.statements import Statement, read_statements
 from chains.text.tokens import Token, fold, tokens
-from chains.text.words import word_set
+from chains.text.words import stem, word_set
 
 Matrix = NDArray[np.float32]
 
@@ -23,9 +25,41 @@ NAME_FLOOR = 0.7  # A name is carried only by its own forms: Australia, Australi
 _ALIKE = 2  # Words that two titles share beside the names of their subjects.
 
 
+MOST_CELLS: Final = 50  # Of a row.
+_PERIODS: Final = frozenset({"duration", "months"})
+
+
+class Cell(NamedTuple):
+    """A cell below its column, but the first of a row, or an item of a list; `about` are words of what it is of."""
+
+    statement: Statement
+    text: str
+    about: frozenset[str]
+    numbers: frozenset[str]
+    kinds: frozenset[str]
+
+    def may_be(self, kind: str) -> bool:
+        """Return whether it gives a quantity of a kind, or none: a row with a price has no other duration."""
+        return self.kinds <= {""} or not self.kinds.isdisjoint(_PERIODS if kind in _PERIODS else {kind})
+
+
+def _cells(statements: Iterable[Statement]) -> Iterator[Cell]:
+    for one in statements:
+        cells = [cell.text for cell in one.cells[:MOST_CELLS]]
+        names = [*one.columns, *[""] * len(cells)]
+        given = [("", one.words)] if one.kind == "item" else list(zip(names, cells, strict=False))[1:]
+        for column, text in given:
+            written = text.strip(" -–—").casefold()
+            number = frozenset(word.key for word in tokens(text) if word.kind == "number")
+            if written and text != column:  # The head of a table says nothing.
+                others = [cell for cell in cells or [text] if number or not cells or cell is not text]
+                about = frozenset(word.key for word in tokens(" ".join([one.group, column, *others])))
+                yield Cell(one, written, about, number, frozenset(figure.kind for figure in quantities(text)))
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage with its statements and the places of each word among them.
+    """A passage with its statements, its cells and items, and the places of each word among its statements.
 
     `heading` are the words of the document's title and the passage's section, which say what the passage is about.
     """
@@ -34,6 +68,7 @@ class Evidence:
     statements: tuple[Statement, ...]
     occurrences: dict[str, tuple[int, ...]]
     heading: frozenset[str] = frozenset()
+    cells: tuple[Cell, ...] = ()
 
 
 @lru_cache(maxsize=256)
@@ -44,8 +79,13 @@ def prepare(text: str, heading: str = "", table_head: str = "") -> Evidence:
     for place, statement in enumerate(statements):
         for key in statement.keys:
             places.setdefault(key, []).append(place)
-    in_heading = frozenset(word.key for word in tokens(f"{heading}\n{table_head}") if word.weight > 0)
-    return Evidence(text, statements, {key: tuple(some) for key, some in places.items()}, in_heading)
+    words = [word for word in tokens(f"{heading}\n{table_head}") if word.weight > 0]
+    in_heading = frozenset(word.key for word in words)
+    names = "".join(word.text[0] if word.text[0].isupper() else " " for word in words).lower().split()
+    # "FTZ" is short for Free Trade Zones.
+    short = {stem(run[at : at + size]) for run in names for at in range(len(run)) for size in (3, 4, 5)}
+    held = {key: tuple(some) for key, some in places.items()}
+    return Evidence(text, statements, held, in_heading | short, tuple(_cells(statements)))
 
 
 def evidence_of(passage: Passage) -> Evidence:

@@ -7,7 +7,6 @@ Lv and Zhai 2009, "Positional language models for information retrieval"). The w
 a flat optimum; what missing numbers and names take away is fitted (docs/citations.md).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final
@@ -16,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.comparison import CLASH_FACTORS, Comparison, is_negation
-from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence, Matrix
+from chains.citations.evidence import NOTHING_ASKED, YES_OR_NO, Asked, Evidence, Matrix
 from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.letters import letters
-from chains.text.statements import Statement
-from chains.text.tokens import Token, tokens
+from chains.text.tokens import tokens
 
 # `tests/evals/test_model_answers.py` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6  # From this support on, a passage says what a sentence says.
@@ -39,7 +37,10 @@ HALF: Final = 0.5  # Of a sentence that is not found by half nothing more is tak
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How well a passage supports a sentence, 0-1, and the quote that does: its `content[start:end]`."""
+    """How well a passage supports a sentence, 0-1, and the quote that does: its `content[start:end]`.
+
+    `elsewhere` is how well it would, but that it says so of something else or denies it; 0 where it does neither.
+    """
 
     score: float
     quote: str
@@ -47,6 +48,7 @@ class Support:
     end: int
     contradicted: bool
     passage: Passage | None = None
+    elsewhere: float = 0.0
 
     @property
     def supported(self) -> bool:
@@ -79,21 +81,21 @@ def support_of(compared: Comparison) -> Support:
         return NONE
     if verbatim := _find_verbatim(compared.sentence, evidence):
         return Support(1.0, evidence.text[slice(*verbatim)], *verbatim, contradicted=False)
-    if cell := _read_cell(compared.words, evidence):
-        row, agrees = cell
-        return Support(1.0 if agrees else CLASH_FACTORS["contradicted"], row.words, row.start, row.end, not agrees)
     strengths = compared.strengths
     if not strengths.any():
         return NONE
-    repeated = np.array([word.key in compared.asked.repeatable for word in words])
+    # A name that the question says and the passage's title holds is no other answer.
+    said = compared.asked.repeatable | (compared.asked.names & evidence.heading)
+    repeated = np.array([word.key in said for word in words])
     seen = np.array([len(evidence.occurrences.get(word.key, ())) for word in words])
     rarity = np.sqrt(np.log((len(evidence.statements) + 2) / (seen + 0.5)))
     carried = np.array([word.weight for word in words]) * rarity
     weights = np.where(repeated & ~strengths.any(axis=0), _ASKED * carried, carried).astype(np.float32)
     clash = compared.clash()
     start, end = _quote(strengths, weights, evidence)
-    score = round(_losing(_align(strengths, weights), compared) * CLASH_FACTORS[clash], 4)
-    return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
+    fits = _losing(_align(strengths, weights), compared)
+    score, elsewhere = round(fits * CLASH_FACTORS[clash], 4), fits if clash == "misplaced" else 0.0
+    return Support(score, evidence.text[start:end], start, end, clash == "contradicted", elsewhere=elsewhere)
 
 
 def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
@@ -115,24 +117,6 @@ def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
         if not said.isdisjoint(forms):
             return one.start, one.end
     return None
-
-
-def _read_cell(words: Sequence[Token], evidence: Evidence) -> tuple[Statement, bool] | None:
-    """Return the row whose "yes" or "no" a sentence gives in the words of row and column alone, and if it agrees."""
-    content = _content(words) - YES_OR_NO
-    says_no = any(word.key == "no" or is_negation(word) for word in words)
-    for row in evidence.statements:
-        for column, cell in list(zip(row.columns, row.cells, strict=False))[1:]:
-            verdict = cell.text.partition(" ")[0].strip(".,;").lower()
-            if verdict in YES_OR_NO:
-                subject, name = _content(tokens(row.cells[0].text)), _content(tokens(column))
-                if subject and name and content == subject | name:
-                    return row, says_no == (verdict == "no")
-    return None
-
-
-def _content(words: Sequence[Token]) -> set[str]:
-    return {word.key for word in words if word.weight >= CONTENT}
 
 
 def _align(strengths: Matrix, weights: NDArray[np.float32]) -> float:

@@ -85,6 +85,7 @@ NEAR_THE_QUESTION: Final = 0.35  # The support that question and short statement
 ECHO: Final = 0.5  # What support is worth of a sentence that only repeats the question.
 FOREIGN: Final = 0.5  # ... that names what the question names and the passage does not, or gives it a figure.
 COMPARED_AGAIN: Final = 2
+NEARER: Final = 0.1  # By how much another passage has to fit better.
 
 
 def verify(
@@ -104,9 +105,12 @@ def verify(
         pairs = [pairs[place] for place in best_first[:COMPARED_AGAIN]]
         scored = [_support(sentence, passage, similarity, asked) for passage, sentence in pairs]
     best = replace(NONE, passage=passages[0] if passages else None)
-    for found, (passage, _) in zip(scored, pairs, strict=True):
-        if found.score > best.score or (found.contradicted and not best.score):
-            best = replace(found, passage=passage)
+    for found, (passage, sentence) in zip(scored, pairs, strict=True):
+        others = [one for one, pair in zip(scored, pairs, strict=True) if pair[1] == sentence and one is not found]
+        # Another passage speaks of it more, and says it of something else.
+        score = found.score * (FOREIGN if any(one.elsewhere >= found.score + NEARER for one in others) else 1)
+        if score > best.score or (found.contradicted and not best.score):
+            best = replace(found, passage=passage, score=score)
     return best
 
 
@@ -195,8 +199,7 @@ def attribute(
         total = sum([word.weight for word in words])
         shares = [sum([word.weight for word in words if word.key in keys]) for keys in held]
         likely = [rank for rank in range(len(shown)) if total and shares[rank] >= LEAST_SUPPORT * total]
-        for rank in sorted(likely, key=lambda rank: -shares[rank])[:COMPARED_AGAIN]:
-            verified = verify([sentence.words], [shown[rank]], None, asked)
-            if verified.supported:
-                yield sentence, verified
-                break
+        nearest = sorted(likely, key=lambda rank: -shares[rank])[:COMPARED_AGAIN]
+        verified = verify([sentence.words], [shown[rank] for rank in nearest], None, asked)
+        if verified.supported:
+            yield sentence, verified

@@ -23,6 +23,22 @@ CANCELLED = (
 )
 CODES = "An HS code has six digits in every country: 330499 is skin care, and each country adds two digits of its own."
 
+DELIVERY = (
+    "| Order | Bronze | Ruby |\n|---|---|---|\n| Spare part | 3 days | 2 days |\n| New machine | 2 days | 1 day |\n"
+    "| Repair | 6 hours | 4 hours |"
+)
+RETURNS = (
+    "| Returned | Charge |\n|---|---|\n| Within 10 days | no charge |\n| 11-30 days | EUR 15 |\n"
+    "| More than 30 days | EUR 45 |"
+)
+LICENCE = (
+    "| Item | Amount |\n|---|---|\n| First permit | EUR 300 |\n| Each further permit | EUR 80 |\n| Validity | 4 years |"
+)
+OFFICES = (
+    "| Office | Phone | Open |\n|---|---|---|\n| Library | 0345 120 11 | weekdays |\n"
+    "| Archive | 0345 120 17 | by request |\n| Director | on request | closed |\n\nThe whole house is closed in August."
+)
+
 BATTERIES = Passage(content="A lithium battery needs approval.", metadata={"title": "Dangerous goods"}, score=0.5)
 
 
@@ -44,6 +60,10 @@ def is_supported(question: str, sentence: str, content: str, title: str = "Guide
         ("How long is the BPOM notification valid?", "Three years.", "The BPOM notification is valid for three years."),
         ("Who signs the form at the depot?", "The desk coordinator", "The form is signed by the desk coordinator."),
         ("What is the inner length of a 40 ft reefer?", "The inner length of a 40 ft reefer is 11.5 m.", LENGTHS),
+        ("how soon do ruby members get a spare part", "Ruby members get a spare part within 2 days.", DELIVERY),
+        ("what do i pay if i return it after 40 days", "Returned after 40 days, the charge is EUR 45.", RETURNS),
+        ("what do i pay if i return it after 8 days", "There is no charge if it is returned after 8 days.", RETURNS),
+        ("what is the fee for each permit and how long does it last", "The permit is valid for 4 years.", LICENCE),
     ],
 )
 def test_words_of_the_question_and_short_answers_find_their_passage(question, sentence, content):
@@ -77,6 +97,15 @@ def test_words_of_the_question_and_short_answers_find_their_passage(question, se
             "A parcel should be booked at least five working days ahead.",
         ),
         ("What is the fee at the depot?", "17 October 2026", "The law begins on 17 October 2026."),
+        ("how soon do ruby members get a new machine", "Ruby members get a new machine within 2 days.", DELIVERY),
+        (
+            "buyer returns it 20 days later how much does he pay",
+            "The buyer pays no charge for returning it 20 days later.",
+            RETURNS,
+        ),
+        ("what does a second permit cost", "The second permit costs EUR 300.", LICENCE),
+        ("what is the director's phone number", "The director's phone number is 0345 120 17.", OFFICES),
+        ("when is the library open", "The library is closed.", OFFICES),
     ],
 )
 def test_an_echo_another_name_another_row_and_another_figure_are_not_supported(question, sentence, content):
@@ -94,6 +123,28 @@ def test_two_letters_are_short_for_a_name_of_the_passage():
     for name, supported in (("SG", True), ("MY", False)):
         sentence = f"An official ruling from {name} Customs costs S$75 per product and is valid for that product only."
         assert is_supported(f"What does a ruling from {name} Customs cost?", sentence, content) is supported
+
+
+def test_what_the_nearest_passage_says_of_something_else_is_supported_by_no_other():
+    question = "guest leaves 6 days before arrival how much is the charge"
+    table = "| Guest leaves | Guest pays |\n|---|---|\n| More than 9 days before arrival | No charge |\n"
+    step = "## Step 6\n\nThe guest pays for the room. The keys lie ready days before arrival."
+    shown = [
+        Passage(content=text, metadata={"title": "Stays"}, score=0.5)
+        for text in (f"{table}| 4-9 days before arrival | 30% of the stay |", step)
+    ]
+    sentences = sentences_of("The guest pays no charge for leaving 6 days before arrival.", [])
+    asked = asked_about(question, shown)
+
+    assert [*attribute(sentences, shown[1:], asked)]
+    assert not [*attribute(sentences, shown, asked)]
+
+
+def test_the_initials_of_the_title_are_its_name():
+    question, sentence = "How long does an MPW permit last?", "The validity of an MPW permit is 4 years."
+
+    assert is_supported(question, sentence, LICENCE, "Municipal Parking Zones for Works") is False
+    assert is_supported(question, sentence, LICENCE, "Municipal Parking Ways")
 
 
 def test_a_country_that_opens_the_sentence_is_a_name():
