@@ -21,10 +21,6 @@ _AMOUNTS: Final = (
 )
 _NAMED: Final = r"^(?!.*\b(?:how|when|why|can|do|does|is|are|will|by|via|an?)\b)(?:[\w'-]+ ){0,4}[\w'-]+"
 """Up to five words without a verb: "claims email"."""
-_WHEN: Final = (  # And not "what if it breaks when I am away".
-    r"(?:^\W*(?:(?:and|but|or|so) )?|\b(?:know|me|sure|us) )whens?\b"
-    r"|\bwhens?\b(?=\W*$| (?:am|are|can|did|do|does|is|may|must|should|was|were|will)\b)"
-)
 _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ("phone", rf"\b(?:tele)?(?:phone|fax) (?:number|no|nr)\b|\btel no\b|\bhotline\b|{_NAMED} (?:tele)?phone\W*$"),
     ("mail", rf"\be-?mail address(?:es)?\b|(?<!by )(?<!via )\be-?mail (?:for|of)\b|{_NAMED} e-?mail\W*$"),
@@ -48,7 +44,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     ),
     (
         "date",
-        rf"{_WHEN}|\b(?:what|which|latest) (?:year|date|day|month|time)\b|\bhow (?:often|fast|early|late)\b"
+        rf"{LISTS['when']}|\b(?:what|which|latest) (?:year|date|day|month|time)\b|\bhow (?:often|fast|early|late)\b"
         r"|\b(?:deadline|cut-?off)s?\b",
     ),
     ("who", r"\bwho(?:se|m|s)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b"),
@@ -114,13 +110,9 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
         rf"|\b(?:[Aa]n?|[Tt]he|[Ee](?:ach|very)|[Yy]?[Oo]ur|[Bb]y|[Aa]ny|[Aa]ll|[Oo]nly) "
         rf"(?:[\w-]+ ){{0,2}}?(?:{'|'.join(ROLES)})s?\b|\b(?:{'|'.join(ROLES)})['\u2019]s "
     ),
-    "where": re.compile(rf"\b(?:in|at|on|near|from|to|of) (?:the )?{_NO_DAY}[A-Z]|\b(?:north|south|east|west)\w*\b"),
+    "where": re.compile(rf"\b(?:in|at|on|near|from|to|of) (?:the )?{_NO_DAY}[A-Z]|{LISTS['where']}"),
     "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
-    "verdict": re.compile(
-        r"^(?:yes|no)\b|[:;] (?:yes|no)\b|\b(?:not|never|cannot|may|can|must|only|allow\w*|permit\w*|forbid\w*"
-        r"|prohibit\w*|accept\w*|welcome|required|optional|possible)\b|n['’]t\b",
-        re.IGNORECASE,
-    ),
+    "verdict": re.compile(LISTS["verdict"], re.IGNORECASE),
     "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
 }  # fmt: skip
 STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "address", "duration", "count", "share", "money")

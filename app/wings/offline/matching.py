@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.wings.offline.question import Question, join_initials, written_out
 from chains.ports import WordSimilarity
 from chains.text.tokens import DAYS, MONTHS, Token, fold, tokens
-from chains.text.words import STOP_WORDS, stem
+from chains.text.words import LISTS, STOP_WORDS, stem
 
 _CYCLES: Final = tuple(
     (names, re.compile(rf"\b({form})\.?(?: \d+)? ?(?:to|until|through|-|\u2013) ?(?:\d+ )?({form})\b"))
@@ -19,6 +19,7 @@ _CYCLES: Final = tuple(
     for form in ["|".join(f"{name[:3]}(?:{name[3:]})?s?" for name in names)]
 )
 _WEEK: Final = re.compile(r"\bweek(end|day)s?\b")
+_CHRISTMAS: Final = re.compile(LISTS["christmas"])
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
 _PARTS: Final = frozenset({",", ";", ":", ".", ")", "–", "|"})
 SAME: Final = 0.6  # The share of the words of two texts from which one repeats the other.
@@ -63,6 +64,8 @@ def words_of(text: str) -> Words:
             keys |= {stem(name): name for name in named}
             if (half := {"january", "july"}.intersection(named)) and len(half) == 1:
                 keys |= {(season := "winter" if "january" in half else "summer"): season}
+    if _CHRISTMAS.search(lower):
+        keys[stem("christmas")] = "christmas"
     for part in _WEEK.findall(lower):
         keys |= {stem(day): day for day in (DAYS[5:] if part == "end" else DAYS[:5])}
     runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.

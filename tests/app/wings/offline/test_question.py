@@ -37,6 +37,8 @@ def test_a_short_form_is_the_word_that_it_stands_for(short, written):
         ("From 1 October to 30 April", "january"),
         ("At weekends", "sunday"),
         ("November to March", "winter"),
+        ("Shut on 25 and 26 December", "christmas"),
+        ("No classes from 21 Dec to 4 Jan.", "christmas"),
         ("Sauna May-September", "summer"),
     ],
 )
@@ -47,6 +49,11 @@ def test_days_and_months_name_what_lies_between(text, between):
 def test_who_does_something_is_met_by_the_noun_for_it():
     assert Matcher(read("who trains the juniors"), ["Trainer: Ada"], None).rows(["Trainer: Ada"])[0, 0] == 1.0
     assert Matcher(read("when does the printing start"), ["Printer"], None).rows(["Printer"])[0, 0] == 0.0
+
+
+def test_a_place_may_have_no_name():
+    assert fits("Old skates go into the crate beside the bar.", {"where"}, "where do old skates go") == 1.0
+    assert fits("Skates cost £4.", {"where"}, "where do old skates go") == -1.0
 
 
 def test_a_day_or_a_month_is_nobodys_name():
