@@ -140,13 +140,10 @@ Leaning = Literal["fragment", "whole"]
 
 # A question with more terms than this says itself what it is about.
 MOST_TERMS = 4
-# So few terms without a verb or question word are a part of a question.
-FRAGMENT_TERMS = 2
-# With more terms, a pronoun stands for somebody or something that the question need not name.
-PRONOUN_TERMS = 3
+FRAGMENT_TERMS = 2  # So few without a verb or question word are a part of a question.
+PRONOUN_TERMS = 3  # With more, a pronoun stands for somebody or something that the question need not name.
 CLAUSE_ENDS = (",", ":", " - ", " and ", ". ")
-# After this many terms a pronoun stands for one of them.
-ANTECEDENTS = 2
+ANTECEDENTS = 2  # After so many terms a pronoun stands for one of them.
 # A question whose opening names its subject has at most this many terms.
 RETURN_TERMS = 3
 
@@ -312,17 +309,25 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: F
 
 
 def _twins(new: Term, old: Sequence[Term], found: Sequence[Passage], base: Sequence[Passage]) -> list[Term]:
-    """Return the term in whose place a name comes, as the titles of two documents show that differ in nothing else.
+    """Return the term in whose place a name comes, as titles show that differ in nothing else, or rows of a table.
 
     "Evergreen Service Summary" is to "evergreen?" what "Maersk Service Summary" is to "What does Maersk offer?".
     """
-    titles = [
-        [{term.key for term in terms(one["metadata"].get("title", ""))} for one in some[:2]] for some in (found, base)
-    ]
+    titles = ([_keys(one["metadata"].get("title", "")) for one in some[:2]] for some in (found, base))
     pairs = ((ours, theirs) for ours, theirs in product(*titles) if ours & theirs and ours - theirs == {new.key})
-    return [term for ours, theirs in pairs for term in old if {term.key} == theirs - ours][:1]
+    named = [theirs - ours for ours, theirs in pairs if len(theirs - ours) == 1]
+    rows = [list(map(_keys, _LABEL.findall(one["content"]))) for one in base[:2]]
+    named += [row - ours for labels in rows for ours, row in product(labels, labels) if new.key in ours - row]
+    return [term for keys in named for term in old if term.key in keys][:1]
 
 
+def _keys(text: str) -> set[str]:
+    return {term.key for term in terms(text)}
+
+
+_LABEL: Final = re.compile(
+    r"^\|([^|\n]+)\|.*$(?!\n\| *:?-)", re.MULTILINE
+)  # The first cell of a row, no name of a column.
 _LIMITING: Final = re.compile(r"\b(?:no|not|non|without|over|under|above|below)\W+(?:(?:an?|the) )?$", re.I)
 """A word that belongs to the one behind it: "and no show?"."""
 

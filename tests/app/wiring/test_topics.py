@@ -107,7 +107,8 @@ def test_what_a_question_of_the_desk_searches_for(desk, question, expected):
 
 
 def test_a_word_that_has_no_passage_without_the_question_before_goes_on_with_it(desk):
-    assert query(desk, "reefer?", "How early must an LCL shipment be booked?").startswith("How early must an LCL")
+    booked = "How early must an LCL shipment be booked?"
+    assert query(desk, "reefer?", booked) == booked.replace("LCL", "reefer")  # Both are rows of one table.
     assert query(desk, "vietnam?", "What is the VAT rate in Indonesia?") == "What is the VAT rate in vietnam?"
 
 
@@ -135,6 +136,9 @@ def test_a_name_takes_the_place_of_another_where_their_documents_are_of_one_kind
     guards = "Until when are the lifeguards at Millbrook on duty?"
     assert query(baths, "eastgate?", guards) == "Until when are the lifeguards at eastgate on duty?"
     assert query(baths, "slides", guards) == "slides"
+    assert query(baths, "child?", "What does a ticket cost for an adult at the day?").startswith(
+        "What does a ticket cost for an child"
+    )
 
 
 async def test_the_answer_is_searched_for_by_the_own_words_in_every_form_of_call(baths):
