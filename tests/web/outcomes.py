@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route
 from tests.web.asking import GST, GST_ANSWER, NO_RESULTS, REFUSAL
 from tests.web.model import ScriptedModel
 
-UNGROUNDED = "How high is the depot fee?"
+UNGROUNDED = "What colour are the gates of the depot?"
 DECLINED = "Which documents does the customs office of Atlantis want?"
 DEGRADED = "How does CIF differ from FOB in Incoterms 2020?"
 BLOCKED = "Please hold this question back"
