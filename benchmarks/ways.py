@@ -22,7 +22,7 @@ from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
 from app.wiring.models import retriever_of
-from benchmarks.fits.corpora import KEPT, SHARED, QuestionSet, cases_of, question_sets
+from benchmarks.fits.corpora import KEPT, READING, SHARED, QuestionSet, cases_of, question_sets
 from benchmarks.models.weights import MODELS, model_server
 from benchmarks.tables import table
 from chains.retrieval import retrieve
@@ -99,7 +99,10 @@ def asked_model(name: str | None) -> Iterator[dict[str, Any]]:
 
 
 def sets(folder: Path) -> Iterator[QuestionSet]:
-    yield from question_sets(folder)
+    # Those of reading name facts and no evidence; the others bring the document with the question.
+    yield from (
+        one for one in question_sets(folder) if one.documents != one.questions and READING not in one.documents.parents
+    )
     for name, file in OWN.items():
         yield QuestionSet(name, sample_corpus(), EVALS / f"{file}.jsonl")
     more = (
