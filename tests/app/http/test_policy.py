@@ -72,8 +72,8 @@ DEFAULTS = {
 
 
 @pytest.fixture(scope="module")
-def app() -> FastAPI:
-    return create_app(open_service(load_settings(_env_file=None)))
+def app(tmp_path_factory) -> FastAPI:
+    return create_app(open_service(load_settings(_env_file=None, chroma_path=tmp_path_factory.mktemp("index"))))
 
 
 @pytest.fixture(scope="module")
