@@ -20,7 +20,7 @@ _SIZES: Final = frozenset({"length", "mass", "volume"})
 def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]:
     """Return for each row of a table 1 where its ranges hold the most figures, -1 where another row's do, else 0.
 
-    Only columns with ranges or bounds count, or sizes that tell rows apart, and only where one of their rows holds the
+    Only columns with ranges or bounds count, or sizes where names repeat, and only where one of their rows holds the
     figure. Where columns are named by ranges, and one of them holds it, all rows do.
     """
     counts, is_key = [0] * len(rows), len({row.cells[0].text for row in rows}) == len(rows)
@@ -29,7 +29,7 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
         read = list(map(quantities, cells))
         column = next((row.columns[place] for row in rows if place < len(row.columns)), "")
         if not any(one.is_range for some in read for one in some):
-            read = _steps(read) if _ELAPSED.search(column) else [] if is_key and place else _sized(read)
+            read = _steps(read) if _ELAPSED.search(column) else [] if is_key else _sized(read)
         for figure in wanted if read else ():
             pairs = zip(read, (tokens(f"{column} {cell}") for cell in cells), strict=True)
             holds = [any(is_within(given, figure, words) for given in cell) for cell, words in pairs]
