@@ -23,7 +23,7 @@ def make(database: Database, *tables: str) -> None:
 
 
 def count_words(database: Database) -> None:
-    """Make the words of all passages anew: they had a form of each dialect."""
+    """Count the words of all passages anew: each dialect kept them in a form of its own."""
     for table in FORMER:
         database.run(f"DROP TABLE IF EXISTS {table}")
     make(database, "words", "postings")

@@ -152,16 +152,16 @@ class Words:
         """Return BM25 of these terms by passage, best first."""
         (size, average), asked = self._size, Counter(terms)
         packed = self._packed(list(asked))
-        held = [len(entries) // ENTRY.itemsize for entries in packed.values()]
+        frequencies = [len(entries) // ENTRY.itemsize for entries in packed.values()]
         # The size may be of a moment before.
-        rarity = (log((max(0, size - holding) + 0.5) / (holding + 0.5)) for holding in held)
+        rarity = (log((max(0, size - frequency) + 0.5) / (frequency + 0.5)) for frequency in frequencies)
         weights = [asked[term] * max(LEAST_IDF, each) for term, each in zip(packed, rarity, strict=True)]
         entries = np.frombuffer(b"".join(packed.values()), ENTRY)
         counts, lengths = entries["count"].astype(float), entries["tokens"].astype(float) / average
-        shares = np.repeat(weights, held) * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths))
+        shares = np.repeat(weights, frequencies) * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths))
         rows, places = np.unique(entries["passage"].astype(int), return_inverse=True)
         scores = np.bincount(places, shares, len(rows))
-        order, found = np.argsort(-scores, kind="stable"), dict[str, float]()
+        order, hits = np.argsort(-scores, kind="stable"), dict[str, float]()
         # Public postings are of public passages; what other filters leave is looked for portion by portion.
         portion = limit if len(where) == self._public else max(limit, FILTERED_AT_ONCE)
         query = f"SELECT row, id FROM passages WHERE row = ANY(:rows) AND {condition(where)}"
@@ -169,10 +169,10 @@ class Words:
             some = order[start : start + portion]
             ids = dict(map(tuple, self._database.rows(query, rows=rows[some].tolist(), **where)))
             pairs = zip(rows[some].tolist(), scores[some].tolist(), strict=True)
-            found |= {ids[row]: score for row, score in pairs if row in ids}
-            if len(found) >= limit:
+            hits |= {ids[row]: score for row, score in pairs if row in ids}
+            if len(hits) >= limit:
                 break
-        return dict(islice(found.items(), limit))
+        return dict(islice(hits.items(), limit))
 
     def named(self, question: str) -> dict[str, float]:
         """Return the long documents that the question names: by id the part of the named words that their titles hold.
@@ -219,8 +219,8 @@ class Words:
 
     def _counted(self, words: Sequence[str]) -> dict[str, tuple[int, list[str]]]:
         terms = dict(zip(words, map(list, count_terms(words)), strict=True))
-        held = self._counts(chain.from_iterable(terms.values()))
-        counts = {word: min((held.get(term, 0) for term in terms[word]), default=0) for word in words}
+        of_terms = self._counts(chain.from_iterable(terms.values()))
+        counts = {word: min((of_terms.get(term, 0) for term in terms[word]), default=0) for word in words}
         for pair in (word for word, count in counts.items() if count and " " in word):
             parts = (np.frombuffer(entries, ENTRY)["passage"] for entries in self._packed(terms[pair]).values())
             rows = reduce(np.intersect1d, parts)

@@ -325,9 +325,9 @@ def _keys(text: str) -> set[str]:
     return {term.key for term in terms(text)}
 
 
-_LABEL: Final = re.compile(
-    r"^\|([^|\n]+)\|.*$(?!\n\| *:?-)", re.MULTILINE
-)  # The first cell of a row, no name of a column.
+# The first cell of a row; the line above the rule names columns.
+_LABEL: Final = re.compile(r"^\|([^|\n]+)\|.*$(?!\n\| *:?-)", re.MULTILINE)
+
 _LIMITING: Final = re.compile(r"\b(?:no|not|non|without|over|under|above|below)\W+(?:(?:an?|the) )?$", re.I)
 """A word that belongs to the one behind it: "and no show?"."""
 

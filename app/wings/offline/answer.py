@@ -99,7 +99,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     best = order[0]
     fitting = [row for row in order if not contradicted[row]]
     sides = _sides(evidence, fitting)
-    # Nothing makes up for a name, figure or comparison that it lacks, and a range tells of the figure alone.
+    # Nothing makes up for a lacking name, figure or comparison, and a range that holds the figure says no more.
     first = evidence.statements[best]
     doubtful, lacking, fit = (evidence.values[best, FEATURES.index(name)] for name in ("doubtful", "lacking", "range"))
     doubted = evidence.unnamed(first) > 0 or doubtful > 0 or (fit > 0 and lacking > 0)

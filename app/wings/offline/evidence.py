@@ -136,8 +136,8 @@ class Evidence:
         self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
         fresh = question.fresh  # What a follow-up names anew, where a list or text on what was asked before holds it:
         carried = [row for row, term in enumerate(question.terms) if term.carries and row not in fresh]
-        on_it = {one.block for one in self.statements if not carried or (one.strengths[carried] >= HEADER).any()}
-        joined = self.placed[[place for place, one in enumerate(self.statements) if one.block in on_it]]
+        blocks = {one.block for one in self.statements if not carried or (one.strengths[carried] >= HEADER).any()}
+        joined = self.placed[[place for place, one in enumerate(self.statements) if one.block in blocks]]
         new = [row for row in fresh if joined[:, row].max(initial=0.0) >= 1.0]
         self.contradicted = [
             is_other
