@@ -1,0 +1,131 @@
+"""Which statement stands first in a table of short texts of many trades."""
+
+import pytest
+
+from app.wings.offline import OfflineChatModel
+from app.wiring.models import word_similarity
+from tests.app.wings.offline.asking_offline import UNSURE, ask, is_not_sure
+from tests.cases import cases
+
+NEAR = [0.8, 0.8, 0.8]
+
+LOANS = (
+    "[Lending > Fines]\n| Reader | Returned late | Fine |\n|---|---|---|\n"
+    "| Adult | up to 7 days before the reminder | none |\n"
+    "| Groups (5 readers or more) | 3-14 days | 20 % |\n| Groups (5 readers or more) | 15 days or more | 50 % |\n"
+    "| Family (two adults) | 2 days or less | 1 € |"
+)
+OPEN = "[Hours > Hours]\n| Branch | Sat | Sun | Lift |\n|---|---|---|---|\n| Central | 10-16 | closed | no |"
+ROOMS = "[Rooms]\nGroup rooms can be booked for up to 3 hours a day, two weeks ahead."
+PAID = "[Parking > Prices]\nWe take euro, Visa and cheques.\n\nElectric cars pay 3 € an hour."
+DOGS = "[Animals > Where dogs may not go]\n## Where dogs may not go\n- the café\n- the reading room"
+PICK_UP = "[Cancelling]\n- up to 48 hours before pick-up: full refund\n- later than 48 hours before pick-up: half of it"
+INCLUDED = "| Part of the price | Never part |\n|---|---|\n| Breakfast | Parking |\n| Linen | Insurance |"
+HOURS = "The shop is open Mon-Fri. On Mondays, when we are shut, use the key box. At weekends call the night line."
+SIZES = "| Height | Frame |\n|---|---|\n| 159-166 cm | S |\n| 167-174 cm | M |\n| 175-182 cm | L |"
+CUT_OFF = "An order that is recorded before 15:00 leaves on the day.\n\nAn order after 15:00 leaves a day later."
+CURTAINS = (
+    "| Service | Done here | Needs |\n|---|---|---|\n| Curtain cleaning (CRS) | yes | a deposit |\n\n"
+    "| Work | Takes |\n|---|---|\n| Curtains and rugs | 4-6 days |\n| Shirts | 2 days |"
+)
+HALL = (
+    "There are two benches for smoking by the gate, open until 22:00.\n\n"
+    "Smoking and candles are forbidden in rooms and halls."
+)
+PONIES = "| Stable | North | South |\n|---|---|---|\n| Ponies welcome | ✓ | |\n| Water tap | ✓ | ✓ |\n| Lamp | | ✓ |"
+LOCKER = "[Mail]\nFrom: Front Desk <desk@baths.example>\nTo: all@baths.example\n\nThe desk hands out locker keys."
+LATE = "Nothing is charged at first. Then we add interest. Please tell us early."
+FIRST = {
+    "a label below the words that make it a sentence": [
+        (
+            "[PIL Guide > Equipment]\nPIL offers these containers:\n- Reefer containers\n- Tank containers",
+            "Does PIL offer reefer containers?",
+            "PIL offers these containers: Reefer containers",
+        ),
+        (DOGS, "can a dog come into the reading room", "Where dogs may not go: the reading room"),
+    ],
+    "a limit answers a figure within it with yes and one beyond it without": [
+        (ROOMS, "Can I book a group room for 2 hours?", "Yes, Group rooms can be booked"),
+        (ROOMS, "Can I book a group room for 5 hours?", "Group rooms"),
+    ],
+    "later than some time before is less than it": [
+        (PICK_UP, "cancel 1 day before pick-up refund", "later than 48 hours before pick-up: half of it")
+    ],
+    "a cell that says no answers with its day in short": [
+        (OPEN, "is central open on sunday", "No, Central – Sat: 10-16; Sun: closed")
+    ],
+    "an amount that is charged is a fee": [
+        (
+            "[Fines]\nFor each fine we charge 29 EUR for handling.\n\nTolls are paid by the customer.",
+            "fine handling fee",
+            "For each fine we charge 29 EUR",
+        )
+    ],
+    "a row that alone holds a word of the title": [
+        (f"[Prices and Insurance > What is included]\n{INCLUDED}", "is insurance part", "Linen – Never part: Insurance")
+    ],
+    "what people type meets what is written": [
+        (
+            LOANS,
+            "group of 6 readers, 10 days late?",
+            "Groups (5 readers or more) – Returned late: 3-14 days; Fine: 20 %",
+        ),
+        (LOANS, "fine for a family 1 day late", "Family (two adults)"),
+        (
+            "[Rooms > Times]\nCheck-in starts at 3 pm. Check-out is until 11 am.",
+            "what time is checkout",
+            "Check-out is",
+        ),
+        (PAID, "what does an EV pay", "Electric cars pay"),
+        (
+            "[Desk > ID]\nA driving licence is not accepted. A passport is.",
+            "do you accept a driving licence as id",
+            "No, a driving licence is not accepted.",
+        ),
+    ],
+    "what permits or forbids answers whether something is allowed": [
+        (f"[Rules > Hall]\n{HALL}", "can we smoke on a balcony", "Smoking and candles are forbidden"),
+        (f"[Yard > Stables]\n{PONIES}", "are ponies allowed in south", "Ponies welcome – North: yes; South: no."),
+    ],
+    "an amount of money is a surcharge": [
+        (
+            "[Post > Bulky]\nBulky parcels cost 7 € on top. They take a day.",
+            "surcharge for bulky parcels",
+            "Bulky parcels",
+        )
+    ],
+    "the head of an e-mail answers nothing": [(LOCKER, "what does the front desk do", "The desk hands out")],
+    "what answers and not what stands first": [
+        (f"[Handbook > If rent is late]\n{entry}", question, first)
+        for question, entry, first in (
+            ("who do i call on sundays", HOURS, "At weekends"),
+            ("im 178 tall which frame", SIZES, "175-182 cm"),  # Without its unit.
+            ("when does an order leave that i place at 4pm", CUT_OFF, "An order after 15:00"),
+            ("curtain cleaning crs how many days", CURTAINS, "Curtains and rugs – Takes: 4-6 days"),
+            ("what happens if i am late with the rent", LATE, "Nothing is charged at first. Then we add interest."),
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize(("entry", "question", "first"), cases(FIRST))
+def test_the_statement_that_answers_stands_first(entry, question, first):
+    answer = ask(question, entry, model=OfflineChatModel(similarity=word_similarity()), scores=NEAR)
+    assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
+    assert not answer.startswith(UNSURE) or not first.startswith(("Yes", "No, ", "For each", "Bulky", "Ponies"))
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "words"),
+    [
+        ("Who initials the blue form?", "Meals come at noon. The dietician initials the blue form.", "dietician"),
+        ("What is the address of the bin team?", "Write to the bin team (bins@harrow.example).", "bins@harrow"),
+        ("What is the number of the porter?", "The lift is slow.\n\nAt night the porter is on 0711 900 12", "900 12"),
+        ("When is closing time?", "- Opening: 06:30\n- Closing: 21:15\n- Gate: blue", "21:15"),
+        ("What does hall B seat?", "Hall B seats 140 people.", "140"),
+    ],
+)
+def test_a_statement_that_holds_all_that_is_asked_answers_it(question, passage, words):
+    answer = ask(question, f"[House rules > Day]\n{passage}", scores=[0.35])
+    assert words in answer
+    assert not is_not_sure(answer)
