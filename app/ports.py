@@ -11,7 +11,7 @@ from chains.documents.audience import Audience
 from chains.errors import WaypointError
 from chains.ingestion.mirror import RemoteSource
 from chains.ports import Moderator
-from chains.safety import Moderate
+from chains.safety.screening import Moderate
 
 
 class OpenedSource(NamedTuple):

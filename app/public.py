@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from chains import *  # noqa: F403 - its public names are public here too.
     from chains.errors import WaypointError
     from chains.ingestion.source import SourceText
-    from chains.retrieval import ChunkRetriever, HybridRetriever
+    from chains.retrieval.retriever import ChunkRetriever
+    from chains.retrieval.strategies import HybridRetriever
     from chains.stage import stage
 
 __all__ = [
@@ -55,10 +56,11 @@ def _module_of(name: str) -> Any:
 
         return settings
     if name in {"ChunkRetriever", "HybridRetriever", "SourceText", "WaypointError", "stage"}:
-        from chains import errors, retrieval, stage
+        from chains import errors, stage
         from chains.ingestion import source
+        from chains.retrieval import strategies
 
-        return next(module for module in (errors, retrieval, source, stage) if hasattr(module, name))
+        return next(module for module in (errors, source, stage, strategies) if hasattr(module, name))
     return chains
 
 

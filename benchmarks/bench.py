@@ -37,7 +37,8 @@ from chains.citations.numbering import number_markers
 from chains.citations.references import read_references
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.index import indexed_text
-from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
+from chains.retrieval.retriever import ChunkRetriever
+from chains.retrieval.strategies import HybridRetriever, SimilarityRetriever
 from chains.state import Context, Generated, Passage, Question
 
 REAL_CORPUS = ROOT.parent / "shared" / "kb" / "waypoint"

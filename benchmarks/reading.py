@@ -18,7 +18,7 @@ from benchmarks.fits.corpora import READING, Asked, KeptPassages, KeptVectors, a
 from benchmarks.offline import report
 from chains import build_chain
 from chains.citations import CiteSources
-from chains.confidence import CalibratedConfidence
+from chains.confidence.calibrated import CalibratedConfidence
 from chains.state import Answer
 from evals.metrics import auroc, calibration_error
 

@@ -25,7 +25,7 @@ from app.wiring.models import retriever_of
 from benchmarks.fits.corpora import KEPT, READING, SHARED, QuestionSet, cases_of, question_sets
 from benchmarks.models.weights import MODELS, model_server
 from benchmarks.tables import table
-from chains.retrieval import retrieve
+from chains.retrieval.passages import retrieve
 from chains.state import Passage, Question, Searching
 from evals.metrics.measure import SAMPLES, Numbers, interval, resamples
 from evals.metrics.retrieval import document_rank, evidence_rank, has_evidence, has_page, hit, page_rank

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from chains.citations import format_citations_markdown
     from chains.citations.name_matching import dice, similarity
-    from chains.confidence import score_confidence
+    from chains.confidence.levels import score_confidence
     from chains.generation import generate
     from chains.pipeline import STAGES, build_chain
     from chains.reuse.agents import CitationMiddleware
@@ -71,7 +71,7 @@ _MODULES = {
     "generation": ("generate",),
     "citations": ("format_citations_markdown",),
     "citations.name_matching": ("dice", "similarity"),
-    "confidence": ("score_confidence",),
+    "confidence.levels": ("score_confidence",),
     "reuse.agents": ("CitationMiddleware",),
     "reuse.graph": ("build_graph",),
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from chains.documents.naming import UNTITLED, place_name
 from chains.ports import FourCharacters, TokenCounter
@@ -34,18 +33,44 @@ class FormatContext:
 
     def __call__(self, state: Retrieved) -> Context:
         """Return the context of the retrieved documents, and of as much of their sections as fits beside them."""
-        write = partial(
-            format_context,
-            max_tokens=self.max_tokens,
-            style=self.style,
-            tokens=self.tokens,
-            passage_characters=self.passage_characters,
-        )
-        context = write(state["documents"])
+        context = self.write(state["documents"])
         if siblings := state.get("siblings"):
             left = self.max_tokens - self.tokens.count(context["text"])
-            context = write(self._with_sections(context["passages"], siblings, left))
+            context = self.write(self._with_sections(context["passages"], siblings, left))
         return context
+
+    def write(self, passages: Sequence[Passage]) -> Context:
+        """Write each passage under its header, in rank order, within `max_tokens`.
+
+        A passage that does not fit is trimmed at a word, and the next ones are still considered. The header is
+        `[i] Title > Section`, or in the numbered style `[i] Source: Title - Page N`, with `---` between two passages.
+        i counts the passages shown: models cite a number far more reliably than a title, and `chains.citations` writes
+        the title in its place.
+
+        Only this method writes a context, and a line of it that begins with a bracket is always a header: titles and
+        sections are put on one line with their brackets escaped, and a bracket that opens a line of a document gets a
+        backslash. Nothing in a document can write the context's own tags.
+        """
+        header, separator = _FORMS[self.style]
+        entries: list[str] = []
+        shown: list[Passage] = []
+        left = self.max_tokens
+        for passage in passages:
+            head = header(passage, len(shown) + 1)
+            text = "\n".join(filter(None, (passage["metadata"].get("table_head"), passage["content"].strip())))
+            if self.passage_characters is not None and len(text) > self.passage_characters:
+                text = f"{text[: self.passage_characters]}…"
+            escaped = escape_tag(escape_line_starts(text), "context")
+            left -= self.tokens.count(f"{head}\n")
+            body = trim(escaped, left, self.tokens)
+            if not body:
+                left += self.tokens.count(f"{head}\n")
+                continue
+            entries.append(f"{head}\n{body}")
+            shown.append(passage)
+            # Without the head: a counter knows the passages that it has seen.
+            left -= self.tokens.count(f"{body}{separator}")
+        return Context(text=separator.join(entries), passages=shown)
 
     def _with_sections(self, shown: Sequence[Passage], siblings: Sequence[Passage], left: int) -> list[Passage]:
         """Return the passages with those siblings that fit into the tokens, each section together and in its order."""
@@ -65,46 +90,6 @@ def _place(passage: Passage) -> tuple[object, tuple[int, str]]:
     metadata = passage["metadata"]
     section = metadata.get("doc_id"), metadata.get("section_path")
     return section, (int(metadata.get("chunk_index") or 0), passage["content"])
-
-
-def format_context(
-    passages: list[Passage],
-    *,
-    max_tokens: int = 2000,
-    style: CitationStyle = "title",
-    tokens: TokenCounter | None = None,
-    passage_characters: int | None = None,
-) -> Context:
-    """Write each passage under its header, in rank order, within `max_tokens`.
-
-    A passage that does not fit is trimmed at a word, and the next ones are still considered. The header is
-    `[i] Title > Section`, or in the numbered style `[i] Source: Title - Page N`, with `---` between two passages. i
-    counts the passages shown: models cite a number far more reliably than a title, and `chains.citations` writes the
-    title in its place.
-
-    Only this function writes a context, and a line of it that begins with a bracket is always a header: titles and
-    sections are put on one line with their brackets escaped, and a bracket that opens a line of a document gets a
-    backslash. Nothing in a document can write the context's own tags.
-    """
-    counter, (header, separator) = tokens or FourCharacters(), _FORMS[style]
-    entries: list[str] = []
-    shown: list[Passage] = []
-    left = max_tokens
-    for passage in passages:
-        head = header(passage, len(shown) + 1)
-        text = "\n".join(filter(None, (passage["metadata"].get("table_head"), passage["content"].strip())))
-        if passage_characters is not None and len(text) > passage_characters:
-            text = f"{text[:passage_characters]}…"
-        escaped = escape_tag(escape_line_starts(text), "context")
-        left -= counter.count(f"{head}\n")
-        body = trim(escaped, left, counter)
-        if not body:
-            left += counter.count(f"{head}\n")
-            continue
-        entries.append(f"{head}\n{body}")
-        shown.append(passage)
-        left -= counter.count(f"{body}{separator}")  # Without the head: a counter knows the passages that it has seen.
-    return Context(text=separator.join(entries), passages=shown)
 
 
 def titled_header(passage: Passage, number: int) -> str:

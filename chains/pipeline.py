@@ -10,15 +10,15 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnablePassthrou
 from chains.citations import CiteSources
 from chains.cited_answer import CitedAnswer, call_handlers, check_model, check_retriever, check_stages, output_of
 from chains.clock import Clock, SystemClock
-from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
+from chains.confidence.levels import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
 from chains.generation import ChatModel, generate
 from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
-from chains.retrieval import Retrieve, Retriever
+from chains.retrieval.passages import Retrieve, Retriever
 from chains.rewriting import Rewrite
-from chains.safety import Safety
+from chains.safety.screening import Safety
 from chains.stage import QuickStep, SideBySide, Stage, stage, step_of
 from chains.state import Answer, Passage, Question, Redirect, Reformulated, Retrieved, Scored
 from prompts import Translations

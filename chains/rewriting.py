@@ -15,7 +15,8 @@ from chains.citations import CiteSources
 from chains.citations.cited_sentences import SentenceGate
 from chains.citations.numbering import NumberedMarkers
 from chains.metadata import joined
-from chains.safety import OutputCheck, Safety
+from chains.safety.output_check import OutputCheck
+from chains.safety.screening import Safety
 from chains.state import Contextualised
 
 Record = dict[str, Any]

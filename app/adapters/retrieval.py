@@ -13,9 +13,8 @@ from app.adapters.http_client import ServiceCalls, ServiceKind
 from chains.callbacks import time_limit
 from chains.documents.audience import audience_of
 from chains.errors import QuestionError, RetrievalError
-from chains.retrieval import ChunkRetriever, Filters
-from chains.retrieval.filters import check_known
-from chains.retrieval.retriever import SCORE
+from chains.retrieval.filters import Filters, check_known
+from chains.retrieval.retriever import SCORE, ChunkRetriever
 
 KIND = ServiceKind(
     name="retrieval service",

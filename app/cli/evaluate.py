@@ -172,7 +172,7 @@ def _measured(
     metrics = measure(cases, rows, samples=SAMPLES)
     show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
     if fit is not None:
-        from chains.confidence import load_model
+        from chains.confidence.calibrated import load_model
         from evals.fit import fit_to, labelled
         from evals.rows import pairs_of
 

@@ -21,10 +21,11 @@ from app.settings import Settings
 from app.wiring.storage import ledger_of
 from chains.caching.typed_cache import CacheStats, ExpiringStore, LevelName, MemoryStore, TypedCache, canonical
 from chains.clock import Clock
-from chains.confidence import CalibratedConfidence, CertifiedConfidence, ConfidenceStrategy, load_model
+from chains.confidence.calibrated import CalibratedConfidence, CertifiedConfidence, load_model
+from chains.confidence.levels import ConfidenceStrategy
 from chains.errors import ConfigurationError
 from chains.logs import get_logger
-from chains.retrieval import ChunkRetriever
+from chains.retrieval.retriever import ChunkRetriever
 from chains.state import Answer, Question
 
 # Some 1,500 answers, or 10,000 vectors.

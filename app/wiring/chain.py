@@ -27,9 +27,17 @@ from app.wiring.index import Index, scanner_of
 from app.wiring.library import OFF, in_force
 from app.wiring.llm import OFFLINE, chat_model, condensing_model, offline_model
 from app.wiring.models import embedding_label, limits, retriever_of, word_similarity
-from chains import confidence
 from chains.callbacks import Deadline
 from chains.citations import CiteSources
+from chains.confidence.calibrated import CalibratedConfidence, load_model
+from chains.confidence.composite import CompositeConfidence
+from chains.confidence.levels import (
+    ConfidenceStrategy,
+    Thresholds,
+    WithoutFactors,
+    score_confidence,
+    without_confidence,
+)
 from chains.context import FormatContext
 from chains.documents.source_urls import with_hosts
 from chains.errors import ConfigurationError
@@ -40,12 +48,13 @@ from chains.question import check_question
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
 from chains.reformulation.condense import Foreign
 from chains.reformulation.reformulate import FindFor
-from chains.retrieval import ChunkRetriever, CurrentRetriever, HybridRetriever, retrieve
 from chains.retrieval.filters import Filters, filters_of
-from chains.retrieval.passages import passage
-from chains.retrieval.retriever import with_metadata
-from chains.safety import CheckQuestion, Moderate, RiskThresholds, Safety, SystemPrompt, clean
-from chains.safety.cleaning import Redact
+from chains.retrieval.passages import passage, retrieve
+from chains.retrieval.retriever import ChunkRetriever, CurrentRetriever, with_metadata
+from chains.retrieval.strategies import HybridRetriever
+from chains.safety.cleaning import Redact, clean
+from chains.safety.output_check import SystemPrompt
+from chains.safety.screening import CheckQuestion, Moderate, RiskThresholds, Safety
 from chains.scope import CurrentScope, ScopeGate, load_scope, parse_scope
 from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Retrieved, Searching
 
@@ -100,35 +109,35 @@ def sections_of(settings: Settings, index: Callable[[], Passages]) -> Sections |
 
 
 def confidence_strategy(
-    settings: Settings, held: Callable[[confidence.ConfidenceStrategy], confidence.ConfidenceStrategy] | None = None
-) -> confidence.ConfidenceStrategy:
+    settings: Settings, held: Callable[[ConfidenceStrategy], ConfidenceStrategy] | None = None
+) -> ConfidenceStrategy:
     """Return the confidence strategy; `held` may hold it to a certificate.
 
     Raise ConfigurationError if CONFIDENCE_MODEL cannot be read.
     """
     if not settings.confidence.enabled:
-        return confidence.without_confidence
-    strategy: confidence.ConfidenceStrategy = hooks.load("confidence", settings.confidence.strategy)(settings)
+        return without_confidence
+    strategy: ConfidenceStrategy = hooks.load("confidence", settings.confidence.strategy)(settings)
     strategy = held(strategy) if held else strategy
-    return strategy if settings.confidence.include_factors else confidence.WithoutFactors(strategy)
+    return strategy if settings.confidence.include_factors else WithoutFactors(strategy)
 
 
-def calibrated(settings: Settings) -> confidence.ConfidenceStrategy:
-    model = confidence.load_model(settings.confidence.model)
-    return confidence.CalibratedConfidence(model, _thresholds(settings))
+def calibrated(settings: Settings) -> ConfidenceStrategy:
+    model = load_model(settings.confidence.model)
+    return CalibratedConfidence(model, _thresholds(settings))
 
 
-def composite(settings: Settings) -> confidence.ConfidenceStrategy:
-    return confidence.CompositeConfidence(_thresholds(settings), top_k=settings.retrieval.top_k)
+def composite(settings: Settings) -> ConfidenceStrategy:
+    return CompositeConfidence(_thresholds(settings), top_k=settings.retrieval.top_k)
 
 
-def tiered(_settings: Settings) -> confidence.ConfidenceStrategy:
-    return confidence.score_confidence
+def tiered(_settings: Settings) -> ConfidenceStrategy:
+    return score_confidence
 
 
-def _thresholds(settings: Settings) -> confidence.Thresholds:
+def _thresholds(settings: Settings) -> Thresholds:
     own = settings.confidence
-    return confidence.Thresholds(own.low_threshold, own.medium_threshold, own.high_threshold)
+    return Thresholds(own.low_threshold, own.medium_threshold, own.high_threshold)
 
 
 def scope_gate(

@@ -12,11 +12,12 @@ from app import hooks
 from app.adapters.embeddings import NO_PREFIXES, Prefixes, prefixes_for
 from app.adapters.embeddings.onnx import MODEL, OnnxEmbeddings, WordVectors, find_weights, half_of_the_cores
 from app.settings import Settings
-from chains import retrieval as retrievers
 from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, WordIndex
+from chains.retrieval import strategies
 from chains.retrieval.filters import ByDocument, FieldIndex
+from chains.retrieval.retriever import ChunkRetriever
 
 INPUT_TYPE = "input_type"
 # The passages that a reranker is given, and how long it may take before the old order stands.
@@ -72,15 +73,15 @@ def word_similarity() -> WordVectors:
 
 def retriever_of(
     settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
-) -> retrievers.ChunkRetriever:
+) -> ChunkRetriever:
     """Return the retriever that RETRIEVER_TYPE names, behind the reranker that RERANKER names."""
     retrieval = settings.retrieval
-    retriever: retrievers.ChunkRetriever = hooks.load("retrieval", retrieval.strategy)(settings, store, words, model)
+    retriever: ChunkRetriever = hooks.load("retrieval", retrieval.strategy)(settings, store, words, model)
     if retrieval.reranker is None:
         return retriever
     kind, _, name = retrieval.reranker.partition(" ")
     compressor = hooks.wing(RERANKERS.get(kind, "reranking.rerankers:service"))
-    return retrievers.RerankingRetriever(
+    return strategies.RerankingRetriever(
         retriever=retriever,
         compressor=compressor(settings, model, name),
         candidates=RERANKED,
@@ -92,27 +93,27 @@ def retriever_of(
 Model = Callable[[], BaseChatModel]
 
 
-def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
+def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
     # The table is opened for the first word that no document holds.
-    return retrievers.HybridRetriever(
+    return strategies.HybridRetriever(
         words=words, is_word=lambda word: word in word_similarity(), **_searching(settings, store, words)
     )
 
 
-def similarity(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
-    return retrievers.SimilarityRetriever(**_searching(settings, store, words))
+def similarity(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
+    return strategies.SimilarityRetriever(**_searching(settings, store, words))
 
 
-def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> retrievers.ChunkRetriever:
+def mmr(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
     options: dict[str, Any] = {"fetch_k": settings.retrieval.mmr_fetch_k, "weight": settings.retrieval.mmr_lambda}
-    return retrievers.MmrRetriever(**options, **_searching(settings, store, words))
+    return strategies.MmrRetriever(**options, **_searching(settings, store, words))
 
 
-def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> retrievers.ChunkRetriever:
+def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> ChunkRetriever:
     """Search by meaning and words, and have the language model shorten what is found."""
     retriever = hybrid(settings, store, words, model)
     prompt = prompts.load("compression", settings.prompt.folder)
-    return retrievers.CompressionRetriever(retriever=retriever, model=model(), prompt=prompt, **limits(settings))
+    return strategies.CompressionRetriever(retriever=retriever, model=model(), prompt=prompt, **limits(settings))
 
 
 def _searching(settings: Settings, store: ChunkStore, words: WordIndex) -> dict[str, Any]:

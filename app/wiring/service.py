@@ -40,10 +40,9 @@ from chains.errors import ConfigurationError, WaypointError
 from chains.logs import get_logger
 from chains.question import check_fields, check_question
 from chains.regular_files import read_text
-from chains.retrieval import ChunkRetriever
-from chains.retrieval import retrieve as retrieve_documents
-from chains.retrieval.retriever import ASKED
-from chains.safety import CleanQuestions
+from chains.retrieval.passages import retrieve as retrieve_documents
+from chains.retrieval.retriever import ASKED, ChunkRetriever
+from chains.safety.cleaning import CleanQuestions
 from chains.side_steps import counts
 from chains.state import Answer, Passage, Question
 

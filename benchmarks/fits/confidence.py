@@ -18,8 +18,7 @@ from app.wiring.models import word_similarity
 from benchmarks.fits.corpora import Asked, KeptPassages, KeptVectors, arguments, asked, holds, question_sets
 from chains import build_chain
 from chains.citations import CiteSources
-from chains.confidence import features
-from chains.confidence.calibrated import CalibrationModel, load_model
+from chains.confidence.calibrated import CalibrationModel, features, load_model
 from chains.context import FormatContext
 from chains.state import Cited, Confidence
 from evals.fit import Labelled, fit, untrained

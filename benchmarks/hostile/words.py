@@ -20,7 +20,7 @@ from app.wiring.chain import safety_of
 from benchmarks.fits.injection import templated
 from benchmarks.hostile.trying import Tried
 from chains import build_chain
-from chains.safety import CleanQuestions
+from chains.safety.cleaning import CleanQuestions
 
 ROOT = Path(__file__).parents[2]
 LISTS = ROOT / "tests" / "app" / "wings" / "safety"

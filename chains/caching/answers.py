@@ -16,7 +16,8 @@ from chains.clock import Clock
 from chains.errors import WaypointError
 from chains.output import merge, split
 from chains.question import check_question
-from chains.retrieval import ChunkRetriever, Filters, filters_of
+from chains.retrieval.filters import Filters, filters_of
+from chains.retrieval.retriever import ChunkRetriever
 from chains.state import Answer, Question
 
 LEVEL: LevelName = "answer"

@@ -17,11 +17,11 @@ from chains.citations.cited_sentences import cited_sentences, clauses_of, senten
 from chains.citations.markers import code_ranges, inside
 from chains.citations.references import read_numbers, read_references
 from chains.citations.verification import FEWEST_WORDS, verify
-from chains.context import format_context as write_context
+from chains.context import FormatContext
 from chains.documents.naming import Place, place_in
 from chains.documents.source_urls import source_urls
-from chains.ports import TokenCounter
-from chains.retrieval import passage
+from chains.ports import FourCharacters, TokenCounter
+from chains.retrieval.passages import passage
 from chains.state import Citation, CitationStyle, Context, Generated, Passage, RelatedDocument, Source
 from chains.text.letters import one_line
 from chains.text.tokens import tokens
@@ -83,10 +83,8 @@ def format_context(
     tokens: TokenCounter | None = None,
     passage_characters: int | None = None,
 ) -> Context:
-    """Return each passage under its header, in rank order, within `max_tokens`; see `chains.context`."""
-    return write_context(
-        passages_of(passages), max_tokens=max_tokens, style=style, tokens=tokens, passage_characters=passage_characters
-    )
+    """Return each passage under its header, in rank order, within `max_tokens`; see `FormatContext.write`."""
+    return FormatContext(max_tokens, style, tokens or FourCharacters(), passage_characters).write(passages_of(passages))
 
 
 def citation_metadata(passages: Iterable[Document | Passage]) -> list[CitationMetadata]:

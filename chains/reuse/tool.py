@@ -23,8 +23,8 @@ from chains.documents.naming import (
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
 from chains.history import HistoryMessage
 from chains.logs import get_logger
-from chains.retrieval import Retriever, retrieve
 from chains.retrieval.filters import QuestionFilters
+from chains.retrieval.passages import Retriever, retrieve
 from chains.state import Answer, Citation, Outcome, Passage, Question
 from chains.text.letters import one_line
 

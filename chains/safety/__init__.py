@@ -6,20 +6,3 @@ while passages are retrieved, and `Safety` drops those that look like an attack.
 words: links that lead elsewhere than the sources do, images, HTML and the recited prompt never reach a reader, and in
 a stream they are gone before they are shown.
 """
-
-from chains.safety.cleaning import CleanQuestions, clean, sanitize
-from chains.safety.output_check import OutputCheck, SystemPrompt
-from chains.safety.screening import CheckQuestion, Moderate, Reason, RiskThresholds, Safety
-
-__all__ = [
-    "CheckQuestion",
-    "CleanQuestions",
-    "Moderate",
-    "OutputCheck",
-    "Reason",
-    "RiskThresholds",
-    "Safety",
-    "SystemPrompt",
-    "clean",
-    "sanitize",
-]

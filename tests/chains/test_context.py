@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chains.context import FormatContext, format_context, trim
+from chains import format_context
+from chains.context import FormatContext, trim
 from chains.ports import FourCharacters
 from chains.state import Passage, Retrieved
 

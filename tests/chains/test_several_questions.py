@@ -10,9 +10,11 @@ from langchain_core.messages import AIMessage
 import prompts
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.answer import OfflineAnswer, decline, together
-from chains.confidence import CalibratedConfidence
+from chains.confidence.calibrated import CalibratedConfidence
 from chains.metadata import PARTS
-from chains.retrieval import ChunkRetriever, Filters, retrieve
+from chains.retrieval.filters import Filters
+from chains.retrieval.passages import retrieve
+from chains.retrieval.retriever import ChunkRetriever
 from chains.scope import ScopeGate, parse_scope
 from chains.state import Cited, Confidence
 from tests.chains.gst import gst_chain, noting

@@ -19,7 +19,7 @@ from chains import errors
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMTimeoutError, LLMUnavailableError
 from chains.pipeline import build_chain
 from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, is_retryable, retrying
-from chains.retrieval import retrieve
+from chains.retrieval.passages import retrieve
 from chains.state import Searching
 from tests.clocks import StoppedClock
 from tests.contract.recorded import NEEDS_CASES, recorded, rows

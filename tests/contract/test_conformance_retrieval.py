@@ -13,17 +13,17 @@ from app.ledger import open_database
 from app.ledger.passages import Passages
 from app.settings import load_settings
 from app.wiring import Parts, open_service
-from chains import build_chain
+from chains import build_chain, format_context
 from chains.citations import CiteSources
-from chains.confidence import Thresholds
 from chains.confidence.composite import composite, explanation, factors
-from chains.context import format_context, trim
+from chains.confidence.levels import Thresholds
+from chains.context import trim
 from chains.errors import ConfigurationError, QuestionError
 from chains.output import merge
 from chains.ports import CHARACTERS_PER_TOKEN
 from chains.reformulation import Condense, Reformulate
-from chains.retrieval import MmrRetriever, retrieve
-from chains.retrieval.passages import passage
+from chains.retrieval.passages import passage, retrieve
+from chains.retrieval.strategies import MmrRetriever
 from chains.state import Passage
 from tests.chains.gst import ANSWER, gst_chain, noting
 from tests.contract.recorded import recorded

@@ -15,7 +15,9 @@ from chains import build_chain
 from chains.clock import Clock
 from chains.errors import QuestionError
 from chains.resilience import RetryPolicy
-from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt, sanitize
+from chains.safety.cleaning import sanitize
+from chains.safety.output_check import SystemPrompt
+from chains.safety.screening import CheckQuestion, Moderate, Safety
 from tests.chains.gst import writing
 from tests.clocks import StoppedClock
 from tests.contract.recorded import recorded

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chains.confidence import WORDS, CalibrationModel, load_model
+from chains.confidence.calibrated import WORDS, CalibrationModel, load_model
 from chains.errors import WaypointError
 from evals.certify import certify, least_kept, times_needed, upper_bound
 from evals.fit import Labelled, cross_validated, fit, fit_to, gain, untrained

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from app.wings.knowledge.answer_log import UNLOGGED
 from app.wings.knowledge.recall import says
 from app.wiring import Service
-from chains.context import format_context
+from chains.context import FormatContext
 from chains.documents.audience import Audience
 from chains.documents.library import Entry
 from chains.documents.naming import place_in, place_text
@@ -100,7 +100,7 @@ def _lost_in(answer: Answer, entry: Entry, services: Service) -> Reason | None:
         return None
     settings = services.settings
     budget = settings.prompt.context_tokens
-    shown = format_context(answer["documents"], max_tokens=budget, tokens=services.index.tokens)["passages"]
+    shown = FormatContext(budget, tokens=services.index.tokens).write(answer["documents"])["passages"]
     if not _places(shown, entry):
         reached = answer["documents"][: held[0] + 1]
         needed = sum(services.index.tokens.count(passage["content"]) for passage in reached)

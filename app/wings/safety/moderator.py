@@ -22,8 +22,7 @@ from chains.clock import Clock, SystemClock
 from chains.errors import ModerationError
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import SELF_HARM, ModerationResult, Moderator
-from chains.safety import Moderate
-from chains.safety.screening import Harm
+from chains.safety.screening import Harm, Moderate
 
 OPENAI = "https://api.openai.com/v1"
 KIND = ServiceKind(

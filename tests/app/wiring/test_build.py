@@ -10,14 +10,9 @@ from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
 from app.wiring.chain import confidence_strategy
 from chains.around import Call
-from chains.confidence import (
-    CalibratedConfidence,
-    CompositeConfidence,
-    Thresholds,
-    WithoutFactors,
-    score_confidence,
-    without_confidence,
-)
+from chains.confidence.calibrated import CalibratedConfidence
+from chains.confidence.composite import CompositeConfidence
+from chains.confidence.levels import Thresholds, WithoutFactors, score_confidence, without_confidence
 from chains.errors import ConfigurationError, EmbeddingError
 from tests.fakes import WordEmbeddings
 from tests.faulty import faulty_groq

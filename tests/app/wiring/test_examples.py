@@ -10,7 +10,7 @@ from app.web import words
 from app.wiring import open_service, sample_corpus
 from chains.documents.audience import CATEGORIES
 from chains.errors import ConfigurationError
-from chains.retrieval import retrieve
+from chains.retrieval.passages import retrieve
 from chains.scope import SCOPE_FILE, load_scope
 from chains.state import Searching
 

@@ -12,8 +12,10 @@ from chains.citations.closest import MOST, PASSAGE_LIMIT, closest_passages
 from chains.citations.support import QUOTE_LIMIT
 from chains.metadata import WITHHELD
 from chains.ports import ModerationResult
-from chains.retrieval import ChunkRetriever, Filters
-from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt
+from chains.retrieval.filters import Filters
+from chains.retrieval.retriever import ChunkRetriever
+from chains.safety.output_check import SystemPrompt
+from chains.safety.screening import CheckQuestion, Moderate, Safety
 from chains.state import Passage
 from tests.chains.gst import DOCUMENT, QUESTION, gst_chain
 from tests.streams import asked

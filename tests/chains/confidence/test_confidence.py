@@ -9,18 +9,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
 from chains import build_chain
-from chains.confidence import (
-    WORDS,
-    CalibratedConfidence,
-    CertifiedConfidence,
-    CompositeConfidence,
-    Thresholds,
-    WithoutFactors,
-    load_model,
-    score_confidence,
-    without_confidence,
-)
-from chains.confidence.composite import answer_quality
+from chains.confidence.calibrated import WORDS, CalibratedConfidence, CertifiedConfidence, load_model
+from chains.confidence.composite import CompositeConfidence, answer_quality
+from chains.confidence.levels import Thresholds, WithoutFactors, score_confidence, without_confidence
 from chains.errors import ConfigurationError
 from chains.metadata import MATCH
 from tests.chains.gst import Shelf, gst_chain

@@ -13,7 +13,7 @@ from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import parse_file
 from chains.ingestion.statements import audiences_in, mark_in, mark_in_name
 from chains.ingestion.text_files import load_markdown
-from chains.retrieval import Filters
+from chains.retrieval.filters import Filters
 from tests.cases import cases
 from tests.office_documents import xlsx
 from tests.shelf import Shelf

@@ -7,8 +7,8 @@ from langchain_core.documents import Document
 
 from chains import as_search_tool
 from chains.errors import ConfigurationError, QuestionError
-from chains.retrieval import Filters, filters_of, retrieve
-from chains.retrieval.filters import FieldIndex, conditions_of
+from chains.retrieval.filters import FieldIndex, Filters, conditions_of, filters_of
+from chains.retrieval.passages import retrieve
 
 
 @pytest.mark.parametrize("config", [None, {}, {"configurable": {}}, {"metadata": {"audience": "public"}}])

@@ -13,7 +13,7 @@ from chains import build_chain
 from chains.citations import CiteSources
 from chains.context import FormatContext
 from chains.errors import ConfigurationError, QuestionError
-from chains.retrieval import passage, retrieve
+from chains.retrieval.passages import passage, retrieve
 from tests.chains.gst import Shelf
 
 

@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
 from chains.errors import LLMTimeoutError
-from chains.retrieval import ChunkRetriever, CompressionRetriever, RerankingRetriever
+from chains.retrieval.retriever import ChunkRetriever
+from chains.retrieval.strategies import CompressionRetriever, RerankingRetriever
 from tests.chains.retrieval.conftest import cross_encoder
 
 TEXT = "The rate of GST is nine percent. Exports are zero-rated. Imports pay at the border."

@@ -14,15 +14,15 @@ from langchain_core.runnables import RunnableLambda
 
 from chains.callbacks import Deadline
 from chains.errors import ConfigurationError, DeadlineError
-from chains.retrieval import (
+from chains.retrieval.retriever import ChunkRetriever
+from chains.retrieval.strategies import (
     CompressionRetriever,
     HybridRetriever,
     MmrRetriever,
     RerankingRetriever,
     SimilarityRetriever,
+    cosines,
 )
-from chains.retrieval.retriever import ChunkRetriever
-from chains.retrieval.strategies import cosines
 from tests.chains.retrieval.conftest import TEXTS, cross_encoder
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings

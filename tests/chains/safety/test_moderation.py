@@ -10,7 +10,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 
 from chains import build_chain
 from chains.ports import ModerationResult
-from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt
+from chains.safety.output_check import SystemPrompt
+from chains.safety.screening import CheckQuestion, Moderate, Safety
 from tests.chains.gst import DOCUMENT, QUESTION, Shelf, writing
 from tests.streams import asked
 from tests.waiting import PATIENCE_S

@@ -4,7 +4,8 @@ import pytest
 from langchain_core.messages import AIMessage
 
 import prompts
-from chains.safety import CheckQuestion, Safety, SystemPrompt
+from chains.safety.output_check import SystemPrompt
+from chains.safety.screening import CheckQuestion, Safety
 from tests.chains.gst import QUESTION, Noting, gst_chain, noting
 from tests.prompted import asked
 from tests.streams import asked as asked_by

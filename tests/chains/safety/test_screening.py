@@ -7,8 +7,9 @@ from langchain_core.documents import Document
 
 from chains import STAGES, build_chain
 from chains.errors import SafetyCheckError
-from chains.safety import CheckQuestion, CleanQuestions, Safety, SystemPrompt, sanitize
-from chains.safety.screening import SUSPICIOUS
+from chains.safety.cleaning import CleanQuestions, sanitize
+from chains.safety.output_check import SystemPrompt
+from chains.safety.screening import SUSPICIOUS, CheckQuestion, Safety
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, Shelf, gst_chain, noting, writing
 from tests.streams import asked
 

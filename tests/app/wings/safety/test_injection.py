@@ -11,8 +11,8 @@ from app.wings.safety.injection import Scanner
 from app.wings.safety.injection.classifier import Classifier, features, packaged_classifier, stretches
 from app.wings.safety.injection.folding import fold, views
 from chains import build_chain
-from chains.safety import CheckQuestion, RiskThresholds, Safety, SystemPrompt
-from chains.safety.screening import suspicious_chunks
+from chains.safety.output_check import SystemPrompt
+from chains.safety.screening import CheckQuestion, RiskThresholds, Safety, suspicious_chunks
 from tests.chains.gst import DOCUMENT, Shelf
 
 SCANNER = Scanner()

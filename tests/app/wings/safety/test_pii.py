@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from app.wings.safety.pii import find_entities, redact
-from chains.safety import CleanQuestions
+from chains.safety.cleaning import CleanQuestions
 from tests.chains.gst import gst_chain
 
 
