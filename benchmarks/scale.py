@@ -26,7 +26,7 @@ from app.wiring import Service, open_service, sample_corpus
 from benchmarks.offline import questions
 from benchmarks.tables import laps_ms, table
 from chains.ingestion.files import Source
-from chains.ingestion.writing import Change
+from chains.ingestion.index import Change
 
 AUDIENCES = ("internal", "public")
 PUBLIC_EVERY, LONGEST = 100, 25  # Passages of a document.

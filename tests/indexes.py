@@ -12,7 +12,7 @@ from app.ledger.database import Database
 from app.ledger.index import PassageIndex, Row
 from app.ledger.passages import Passages, Recipe
 from app.ledger.vectors import VectorIndex
-from chains.ingestion.writing import Change
+from chains.ingestion.index import Change
 from tests.fakes import WordEmbeddings
 
 

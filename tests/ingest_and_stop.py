@@ -17,7 +17,7 @@ from app.ledger.index import PassageIndex
 from app.ledger.vectors import Vectors
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
-from chains.ingestion import writing
+from chains.ingestion import index as writing
 from chains.ingestion.index import Report
 from tests.fakes import WordEmbeddings
 from tests.processes import start

@@ -20,7 +20,7 @@ from app.ledger.vectors import VectorIndex, Vectors, from_vector, index_vectors,
 from app.ledger.words import FILTERED, Searched, add_words, delete_words, metadata_of
 from chains.errors import ConfigurationError, IndexBusyError, VectorStoreError
 from chains.ingestion.files import Source
-from chains.ingestion.writing import Change
+from chains.ingestion.index import Change
 from chains.logs import get_logger
 
 log = get_logger(__name__)

@@ -39,7 +39,7 @@ from chains.confidence.levels import (
     without_confidence,
 )
 from chains.context import FormatContext
-from chains.documents.source_urls import with_hosts
+from chains.documents.naming import with_hosts
 from chains.errors import ConfigurationError
 from chains.history import HistoryWindow
 from chains.logs import get_logger

@@ -29,9 +29,8 @@ from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.engine import Engine, PlainEngine, Reading
 from chains.ingestion.files import Problem
-from chains.ingestion.index import Report, ingest
+from chains.ingestion.index import Change, Report, ingest
 from chains.ingestion.mirror import Mirrored, mirror
-from chains.ingestion.writing import Change
 from chains.ports import FourCharacters, Progress, TokenCounter
 from chains.safety.screening import suspicious_chunks
 from chains.side_steps import keep_faults, side_step

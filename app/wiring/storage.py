@@ -18,7 +18,7 @@ from app.ledger.passages import AT_ONCE, Passages, Recipe
 from app.settings import Settings
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
-from chains.ingestion.writing import Change
+from chains.ingestion.index import Change
 from chains.logs import get_logger
 from chains.ports import Progress
 from chains.scope import SCOPE_FILE

@@ -36,7 +36,6 @@ from chains.citations.references import (
 from chains.citations.sources import cited_sources, related_documents, sources_of
 from chains.citations.support import LEAST_SUPPORT, Support
 from chains.citations.titles import Reference
-from chains.citations.together import support_together
 from chains.citations.verification import (
     attribute,
     first_decline,
@@ -44,10 +43,11 @@ from chains.citations.verification import (
     leading,
     opens_with_decline,
     says_nothing_found,
+    support_together,
     turns_in_circles,
     verify,
 )
-from chains.documents.source_urls import source_urls
+from chains.documents.naming import source_urls
 from chains.metadata import DEGRADED, MATCH, UNSURE, WITHHELD
 from chains.ports import WordSimilarity
 from chains.side_steps import side_step

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from chains.documents.audience import category_of
-from chains.documents.naming import place_name
-from chains.documents.source_urls import source_urls
+from chains.documents.naming import place_name, source_urls
 from chains.state import Citation, Passage, RelatedDocument, Source
 
 

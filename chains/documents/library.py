@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.documents import Document
 
 from chains.documents.audience import Audience, audience_of
-from chains.documents.source_urls import source_urls
+from chains.documents.naming import source_urls
 from chains.text.letters import letters
 
 Kind = Literal["markdown", "html", "pdf", "docx", "text", "slides", "table", "email", "book", "records"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chains.documents.audience import INTERNAL
-from chains.documents.source_urls import not_links, source_urls
+from chains.documents.naming import not_links, source_urls
 from chains.documents.versions import REPLACES, VALID_FROM
 from chains.errors import IngestionError
 from chains.ingestion.chunks import find_headings, parse_markdown

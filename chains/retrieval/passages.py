@@ -15,7 +15,7 @@ from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec, get_unique_config_specs
 
 from chains.callbacks import call_in_time, time_limit
-from chains.documents.source_urls import is_link
+from chains.documents.naming import is_link
 from chains.documents.versions import in_force_first, is_in_force
 from chains.errors import ConfigurationError
 from chains.question import check_limits, query_of

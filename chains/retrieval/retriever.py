@@ -14,7 +14,7 @@ from pydantic import Field, SkipValidation, model_validator
 from chains.callbacks import check_time, time_limit
 from chains.documents.audience import Audience
 from chains.documents.library import Entry
-from chains.documents.source_urls import with_hosts
+from chains.documents.naming import with_hosts
 from chains.documents.versions import LABELS, editions_in, names_edition, two_versions, version_order
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore

@@ -18,8 +18,7 @@ from chains.citations.markers import code_ranges, inside
 from chains.citations.references import read_numbers, read_references
 from chains.citations.verification import FEWEST_WORDS, verify
 from chains.context import FormatContext
-from chains.documents.naming import Place, place_in
-from chains.documents.source_urls import source_urls
+from chains.documents.naming import Place, place_in, source_urls
 from chains.ports import FourCharacters, TokenCounter
 from chains.retrieval.passages import passage
 from chains.state import Citation, CitationStyle, Context, Generated, Passage, RelatedDocument, Source

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from chains.documents.source_urls import source_urls
+from chains.documents.naming import source_urls
 from chains.metadata import LINKS_REMOVED, WITHHELD
 from chains.safety.cleaning import without_invisible
 from chains.state import Passage

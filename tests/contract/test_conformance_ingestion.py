@@ -61,7 +61,7 @@ def page_records(folder: Path, count: int) -> list[int]:
 
 def chunk_ids_of_two_processes() -> list[str]:
     program = (
-        "from langchain_core.documents import Document; from chains.ingestion.writing import chunk_id; "
+        "from langchain_core.documents import Document; from chains.ingestion.index import chunk_id; "
         "print(chunk_id(Document('words', metadata={'doc_id': 'doc', 'chunk_index': 0})))"
     )
     root = str(Path(__file__).parents[2])

@@ -11,7 +11,7 @@ import pytest
 from app.settings import load_settings
 from app.wiring import Service, open_service
 from benchmarks.documents import pdf
-from chains.ingestion import writing
+from chains.ingestion import index as writing
 from chains.ingestion.index import Report
 from tests.buckets import s3_bucket
 from tests.ray_nodes import add_node, ray_cluster, workers

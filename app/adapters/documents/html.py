@@ -8,7 +8,7 @@ from typing import Any
 
 from bs4 import BeautifulSoup, Comment, Tag
 
-from chains.documents.source_urls import is_link
+from chains.documents.naming import is_link
 from chains.ingestion.markup import HEADINGS, PARSER, STRUCK, markdown_of
 from chains.ingestion.source import SourceText, given, left_out, own_title, title_of
 from chains.ingestion.statements import audiences_in, plain_name, strictest

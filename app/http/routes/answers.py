@@ -24,8 +24,7 @@ from app.http.routes.health import PROBE, Health, health_of
 from app.ports import NotTheAskerError
 from app.wiring.chain import safe_text
 from chains.around import owner_of
-from chains.documents.naming import place_in
-from chains.documents.source_urls import source_urls
+from chains.documents.naming import place_in, source_urls
 from chains.errors import VectorStoreError
 from chains.logs import get_logger, masked
 from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question, question_with

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from chains.documents.source_urls import is_link, leads_to, not_links, source_urls, with_hosts
+from chains.documents.naming import is_link, leads_to, not_links, source_urls, with_hosts
 from chains.safety.output_check import KnownLinks
 from chains.state import Passage
 

@@ -11,7 +11,7 @@ from app.adapters.documents.process import IsolatedParser
 from benchmarks.documents import pdf
 from chains.errors import IngestionError
 from chains.ingestion import engine as engines
-from chains.ingestion import writing
+from chains.ingestion import index
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.engine import PlainEngine, Reading
 from chains.ingestion.files import SourceFile
@@ -94,7 +94,7 @@ class WaitingEmbeddings(WordEmbeddings):
 
 
 def test_files_are_read_while_others_are_embedded(tmp_path, monkeypatch):
-    monkeypatch.setattr(writing, "CHUNKS_A_BATCH", 1)
+    monkeypatch.setattr(index, "CHUNKS_A_BATCH", 1)
     shelf, last = Shelf(tmp_path), threading.Event()
     for number in range(4):
         shelf.write(f"03_reference/note{number}.md", f"# Note\n\nWords of note {number}.")

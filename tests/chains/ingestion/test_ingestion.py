@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.documents import pdf
 from chains.errors import IngestionError
-from chains.ingestion import writing
+from chains.ingestion import index
 from chains.ingestion.files import Problem
 from chains.ingestion.index import FileChange, Report
 from tests.shelf import DOCUMENT, Shelf
@@ -239,8 +239,8 @@ def test_a_small_index_is_warned_of_whatever_the_run_itself_did(shelf):
 
 
 def test_progress_within_a_long_document_counts_its_chunks(shelf, monkeypatch):
-    monkeypatch.setattr(writing, "CHUNKS_A_BATCH", 10)
-    monkeypatch.setattr(writing, "MANY_CHUNKS", 40)
+    monkeypatch.setattr(index, "CHUNKS_A_BATCH", 10)
+    monkeypatch.setattr(index, "MANY_CHUNKS", 40)
     shelf.write("long.md", "\n\n".join(f"## Part {number}\n\n{'word ' * 100}{number}." for number in range(40)))
     told: list[tuple[int, str]] = []
     shelf.ingest(progress=lambda done, total, label: told.append((done, label)))
