@@ -1,13 +1,10 @@
 """The interfaces of what is plugged in (`app.hooks`) and has none in LangChain or `chains.ports`."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from chains.around import Observer
-from chains.documents.audience import Audience
 from chains.errors import WaypointError
 from chains.ingestion.mirror import RemoteSource
 from chains.ports import Moderator
@@ -49,32 +46,6 @@ class Trial(NamedTuple):
 MOST_FILES, MOST_MB = 20, 50  # Of one upload, all files together.
 
 
-class Outbox(Protocol):
-    """Publishes events about questions and answers, without waiting, also where nothing is `running`.
-
-    `sent` counts those that the broker has confirmed, `waiting` those that it has not yet, and `dropped` those that
-    could not be kept. `check` raises ConfigurationError where what keeps them cannot be used, VectorStoreError where it
-    does not answer now, as `publish` does where nothing is running. Any error of `ping` means that the broker does not
-    answer.
-    """
-
-    sent: int
-    dropped: int
-
-    @property
-    def waiting(self) -> int: ...
-
-    def check(self) -> str: ...
-
-    async def ping(self, *, timeout_s: float) -> None: ...
-
-    def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None: ...
-
-    def observer(self, model: str) -> Observer: ...
-
-    def running(self) -> AbstractAsyncContextManager[None]: ...
-
-
 class Message(NamedTuple):
     """A JSON text with its id, its routing key, and the id of the request that it belongs to."""
 
@@ -89,21 +60,3 @@ class NotTheAskerError(WaypointError):
 
     stage = "answer_log"
     code = "NOT_THE_ASKER"
-
-
-class AnswerLog(Observer, Protocol):
-    """Keeps the answers of a chain, without delaying or breaking them."""
-
-    def rate(
-        self, trace_id: str, score: float, comment: str | None, *, user_id: str | None, audience: Audience
-    ) -> bool:
-        """Put the asker's score to an answer; return whether the answer was kept.
-
-        Raise VectorStoreError if it cannot be written; NotTheAskerError if somebody else asked.
-        """
-
-    def uses(self) -> Mapping[str, int]:
-        """Return how many kept answers rest on each document, by its id; a VectorStoreError if it cannot be read."""
-
-    def close(self) -> None:
-        """Write what is queued, and close the store."""

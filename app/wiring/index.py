@@ -20,7 +20,6 @@ from app.adapters.embeddings.onnx import OnnxEmbeddings, WordPieces
 from app.ledger.index import PassageIndex
 from app.ledger.passages import Passages
 from app.ledger.work import Copies, Faults
-from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.library import Library, read_scopes
@@ -43,7 +42,7 @@ class Parts:
     embeddings: Embeddings | None = None
     model: BaseChatModel | None = None
     chain: Runnable[Any, Any] | None = None
-    outbox: Outbox | None = None
+    outbox: Any = None
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,11 @@ class Index:
     library: Library
 
     @cached_property
-    def outbox(self) -> Outbox | None:
+    def outbox(self) -> Any:
+        """Return what publishes events about questions and answers (`app.wings.events.outbox`); None for no events."""
         events = self.settings.events
         if self.parts.outbox is None and events.rabbitmq_url is not None and events.enabled:
-            made: Outbox = hooks.wing("events.plugin:outbox")(self.settings)
-            return made
+            return hooks.wing("events.plugin:outbox")(self.settings)
         return self.parts.outbox
 
     def ingest(

@@ -14,7 +14,6 @@ from langchain_core.runnables import RunnableConfig
 from app import hooks
 from app.ledger.passages import Passages
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
-from app.ports import Outbox
 from app.settings import Settings
 from chains.around import Observer
 from chains.errors import LLMCircuitError, LLMRateLimitError, VectorStoreError
@@ -80,7 +79,7 @@ def tracing_of(settings: Settings) -> Tracing:
     return tracing
 
 
-def check_outbox(outbox: Outbox) -> None:
+def check_outbox(outbox: Any) -> None:
     """Check the store of waiting events; an unreachable database is only a warning, because it may come back.
 
     Raise ConfigurationError if the tables do not fit this program.
@@ -139,7 +138,7 @@ def provider_check(provider: Provider, *, model: str | None = None) -> Check:
     return Check(name if model is None else f"{name}:{model}", ask)
 
 
-def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
+def backend_checks(settings: Settings, outbox: Any) -> list[Check]:
     """Check Redis and RabbitMQ if they are used; only sessions require Redis, and events wait for RabbitMQ."""
     checks = []
     if settings.uses_redis:

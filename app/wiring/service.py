@@ -17,7 +17,6 @@ from app import hooks
 from app.adapters.identity import ApiKeys, Authenticator, Identity, Scope
 from app.ledger.work import MOST_CONVERSATIONS, Conversations
 from app.observability.call_log import CallLog
-from app.ports import AnswerLog
 from app.settings import Settings, load_settings, unused_variables
 from app.wiring.chain import Answerer, open_answerer, redact_of, safe_text
 from app.wiring.index import Index, Parts, open_index
@@ -140,7 +139,7 @@ class Service:
     access: Access
     tracing: Tracing
     conversations: ConversationStore
-    answer_log: AnswerLog | None
+    answer_log: Any
     observers: list[Observer]
     _numbered: dict[str, Chain] = field(default_factory=dict, init=False)
 
