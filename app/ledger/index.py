@@ -17,7 +17,8 @@ from app.ledger.database import Database
 from app.ledger.passages import AT_ONCE, Held, Passages, Recipe
 from app.ledger.schema import BLOCK
 from app.ledger.vectors import VectorIndex, Vectors, from_vector, index_vectors, to_vector, to_wire
-from app.ledger.words import FILTERED, Searched, add_words, delete_words, metadata_of
+from app.ledger.words import Searched, add_words, delete_words, metadata_of
+from chains.documents.audience import FILTERS
 from chains.errors import ConfigurationError, IndexBusyError, VectorStoreError
 from chains.ingestion.files import Source
 from chains.ingestion.index import Change
@@ -42,7 +43,7 @@ GROWTH = 0.1
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 # The columns of `passages`, as COPY sends them.
 COLUMNS = {"row": "int8", "id": "text", "doc_id": "text", "number": "int4", "section": "text"}
-COLUMNS |= dict.fromkeys((*FILTERED, "content", "meta"), "text") | {"vector": "bytea"}
+COLUMNS |= dict.fromkeys((*FILTERS, "content", "meta"), "text") | {"vector": "bytea"}
 
 
 class Row(NamedTuple):
@@ -151,9 +152,6 @@ class PassageIndex(Held):
         except Exception as error:  # Whatever a stranger's package raises.
             log.warning("exact_search", index=getattr(self.vectors.follower, "place", ""), reason=str(error)[:200])
 
-    def close(self) -> None:
-        self.vectors.close()
-
     def _add(self, rows: Iterator[Row]) -> int:
         first = int(self.database.value("SELECT coalesce(max(row), 0) FROM passages")) + 1
         number, stated = first, self.database.fact("dimensions")
@@ -216,7 +214,7 @@ def clear(database: Database) -> None:
 def _values(number: int, row: Row, vector: bytes) -> list[Any]:
     """Return what the columns of a passage hold."""
     metadata = row.document.metadata
-    filtered = (None if metadata.get(name) is None else str(metadata[name]) for name in FILTERED)
+    filtered = (None if metadata.get(name) is None else str(metadata[name]) for name in FILTERS)
     place = int(metadata.get("chunk_index") or 0), str(metadata.get("section") or "")
     content = row.document.page_content, as_json(metadata), vector
     return [number, row.id, str(metadata.get("doc_id") or row.id), *place, *filtered, *content]

@@ -5,7 +5,7 @@ import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from types import ModuleType
 from typing import Any
 
@@ -122,7 +122,7 @@ class PostgresDatabase(Database):
                 with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)") as copy:
                     copy.set_types(list(columns.values()))
                     for row in rows:
-                        copy.write_row(row)
+                        copy.write_row(list(map(keepable, row)))
             except psycopg().Error as error:
                 raise self.explained(error) from error
 
@@ -130,6 +130,9 @@ class PostgresDatabase(Database):
     @lru_cache(maxsize=200)
     def spelled(statement: str) -> str:
         return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
+
+    def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: keepable(value) for name, value in values.items()}
 
     @property
     def _has_tables(self) -> str:
@@ -165,8 +168,6 @@ class PostgresDatabase(Database):
 def _connect(options: dict[str, Any], schema: str, timeout_s: float) -> Any:
     usual = PATIENCE | {"connect_timeout": max(2, round(timeout_s))}
     connection = psycopg().connect(**usual | options)
-    for dumper in text_dumpers():
-        connection.adapters.register_dumper(str, dumper)
     connection.autocommit = True
     values = {"timeout_ms": str(round(1000 * timeout_s)), "breadth": str(SEARCH_BREADTH)}
     connection.execute(SETTINGS, values)
@@ -175,9 +176,11 @@ def _connect(options: dict[str, Any], schema: str, timeout_s: float) -> Any:
     return connection
 
 
-def keepable(text: str) -> str:
-    """Return a text of the same length without the characters that the database refuses."""
-    return text.replace("\0", " ").encode(errors="replace").decode()
+def keepable(value: Any) -> Any:
+    """Return a value whose texts have the same length, without the characters that the database refuses."""
+    if isinstance(value, list):
+        return list(map(keepable, value))
+    return value.replace("\0", " ").encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 def psycopg() -> ModuleType:
@@ -185,22 +188,6 @@ def psycopg() -> ModuleType:
     with from_extra("postgres", "PostgreSQL"):
         import psycopg  # noqa: PLC0415 - An extra; whoever keeps no index in PostgreSQL does without.
     return psycopg
-
-
-@cache
-def text_dumpers() -> tuple[Any, ...]:
-    """Return what hands text to the server, to be registered in this order: the last one is that of statements."""
-    from psycopg.types.string import StrBinaryDumper, StrDumperUnknown  # noqa: PLC0415 - as above.
-
-    class InCopies(StrBinaryDumper):
-        def dump(self, obj: str) -> Any:
-            return super().dump(keepable(obj))
-
-    class InStatements(StrDumperUnknown):
-        def dump(self, obj: str) -> Any:
-            return super().dump(keepable(obj))
-
-    return InCopies, InStatements
 
 
 LOST = "the server ended the connection, or does not answer; what was not committed is undone: run it again"

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.ledger.database import Database
-from app.ledger.words import FILTERED, MOST_REMEMBERED, condition
+from app.ledger.words import MOST_REMEMBERED, condition
+from chains.documents.audience import FILTERS
 from chains.errors import ConfigurationError
 from chains.logs import get_logger
 
@@ -89,7 +90,7 @@ class Vectors:
                 self._fill_beside(version)
         current = self._matrix
         if current is None or current[0] != version:
-            query = f"SELECT id, vector, {', '.join(FILTERED)} FROM passages ORDER BY row"
+            query = f"SELECT id, vector, {', '.join(FILTERS)} FROM passages ORDER BY row"
             self._matrix = current = version, _Matrix(self._database.rows(query))
         return current[1].nearest(vector, limit, where)
 
@@ -158,10 +159,10 @@ class Vectors:
         self._failed = version, str(error).partition("\n")[0] or type(error).__name__
 
     def _entries(self, ids: Sequence[str]) -> Iterable[Entry]:
-        query = f"SELECT id, vector, {', '.join(FILTERED)} FROM passages WHERE id = ANY(:ids)"
+        query = f"SELECT id, vector, {', '.join(FILTERS)} FROM passages WHERE id = ANY(:ids)"
         for start in range(0, len(ids), AT_ONCE):
             for id_, vector, *values in self._database.rows(query, ids=list(ids[start : start + AT_ONCE])):
-                where = {name: value for name, value in zip(FILTERED, values, strict=True) if value is not None}
+                where = {name: value for name, value in zip(FILTERS, values, strict=True) if value is not None}
                 yield Entry(id_, to_vector(vector), where)
 
     def _by_pgvector(self, version: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> Hits:
@@ -257,7 +258,7 @@ class _Matrix:
         self._vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(shape)
         lengths = np.linalg.norm(self._vectors, axis=1)
         self._lengths = np.where(lengths == 0, 1, lengths)
-        columns = ((name, [row[place] for row in rows]) for place, name in enumerate(FILTERED, start=2))
+        columns = ((name, [row[place] for row in rows]) for place, name in enumerate(FILTERS, start=2))
         self._values = {name: np.array(column, dtype=object) for name, column in columns}
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> Hits:

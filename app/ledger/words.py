@@ -20,6 +20,7 @@ import numpy as np
 
 from app.ledger.database import Database
 from app.ledger.schema import BLOCK
+from chains.documents.audience import FILTERS
 from chains.text.words import one_error_away, plain_words, searchable, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
@@ -55,12 +56,11 @@ SELECT long.doc_id, size, meta FROM (
     WHERE {{shown}} GROUP BY doc_id HAVING count(*) >= {LONG}
 ) AS long JOIN passages ON passages.doc_id = long.doc_id AND passages.number = low
 """
-FILTERED = ("audience", "category", "jurisdiction")
 
 
 def condition(where: Mapping[str, str]) -> str:
     """Return the condition on `passages` that the values of these names have to be met."""
-    return " AND ".join(f"{name} = :{name}" for name in FILTERED if name in where) or "1 = 1"
+    return " AND ".join(f"{name} = :{name}" for name in FILTERS if name in where) or "1 = 1"
 
 
 # BM25 as SQLite's FTS5 has it.

@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
@@ -103,15 +104,8 @@ class Metrics:
             counted = CollectorRegistry()
             collector: Callable[..., Collector] = MultiProcessCollector
             collector(counted, path=str(self.shared))
-        return generate_latest(counted) + generate_latest(_Reader(self.read))
-
-
-class _Reader(Collector):
-    def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
-        self._read = read
-
-    def collect(self) -> Iterable[Metric]:
-        return self._read()
+        others: Any = SimpleNamespace(collect=self.read)
+        return generate_latest(counted) + generate_latest(others)
 
 
 def gauge(name: str, help: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:

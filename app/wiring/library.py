@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 
 from app.ledger.passages import Passages
 from app.settings import Settings
-from app.wiring.storage import sample_corpus, uploads_folder
+from app.wiring.storage import folder_beside, sample_corpus
 from chains.documents.audience import INTERNAL, Audience, audience_of, caller_audience
 from chains.documents.library import Entry, describe
 from chains.documents.versions import told_apart, with_labels
@@ -115,7 +115,7 @@ class Library:
 
     def is_uploaded(self, source: Source) -> bool:
         """Return whether a document was added over HTTP, so that its file is ours."""
-        return source.path.is_relative_to(uploads_folder(self.settings))
+        return source.path.is_relative_to(folder_beside(self.settings, "uploads"))
 
     def is_sample(self, source: Source) -> bool:
         return Path(source.root) == sample_corpus().resolve()

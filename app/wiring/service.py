@@ -279,7 +279,7 @@ class Service:
                 if service is not None:
                     life.push_async_callback(service.aclose)
             life.callback(index.library.close)
-            life.push_async_callback(asyncio.to_thread, index.stored.close)
+            life.push_async_callback(asyncio.to_thread, index.stored.vectors.close)
             index.stored.vectors.serves = answerer.remote is None
             if self.uploads is not None:
                 life.push_async_callback(asyncio.to_thread, self.uploads.close)

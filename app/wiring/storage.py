@@ -59,11 +59,6 @@ def _opened(file: Path, url: str | None, collection: str) -> Database:
     return open_database(file, url, collection=collection)
 
 
-def uploads_folder(settings: Settings) -> Path:
-    """Return the folder of documents added over HTTP; every index has its own."""
-    return folder_beside(settings, "uploads")
-
-
 def folder_beside(settings: Settings, name: str) -> Path:
     """Return a folder beside the index; every collection has its own below it."""
     return (settings.chroma.path.parent / name).expanduser().resolve() / settings.store.collection
@@ -191,7 +186,7 @@ def bring_over(settings: Settings) -> list[str]:
     """
     database = ledger_of(settings)
     events = _place("EVENTS_PATH", "storage/events.sqlite3")
-    uploads = uploads_folder(settings)
+    uploads = folder_beside(settings, "uploads")
     jobs = uploads.with_name(f"{uploads.name}.jobs")
     records = folder_beside(settings, "sources") / "records"
     done = earlier.bring_from_postgres(database) if database.dialect == "postgresql" else []

@@ -66,7 +66,7 @@ def test_it_finds_what_exact_search_finds_also_after_changes(tmp_path):
 def test_one_that_is_gone_broken_or_behind_is_done_without_and_filled_again(tmp_path, harm, request):
     index = followed(tmp_path)
     put(index, passages(9))
-    index.close()
+    index.vectors.close()
     if harm == "deleted":
         shutil.rmtree(tmp_path / "vectors")
     elif harm == "damaged":
@@ -80,7 +80,7 @@ def test_one_that_is_gone_broken_or_behind_is_done_without_and_filled_again(tmp_
 
     again = followed(tmp_path)
     assert len(again.open().nearest(VECTOR, 20, {})) == again.count()
-    again.close()
+    again.vectors.close()
     assert cast("WordEmbeddings", again.recipe.embeddings).embedded == 0
     if harm not in {"damaged", "locked"}:
         assert again.open().searched_by() == "chroma"

@@ -18,7 +18,7 @@ from app.http.errors import RequestRefusedError
 from app.http.policy import MEGABYTE
 from app.wings.uploads.jobs import Job, Jobs, Places, UploadReport, folder_of
 from app.wiring.index import Index
-from app.wiring.storage import ledger_of, parser, uploads_folder
+from app.wiring.storage import folder_beside, ledger_of, parser
 from chains.documents.audience import Audience
 from chains.errors import IndexBusyError
 from chains.ingestion.files import Chosen, Problem
@@ -56,7 +56,8 @@ class Uploads:
 
     def __init__(self, index: Index) -> None:
         settings = index.settings
-        self.index, self.library, self.folder = index, index.library, uploads_folder(settings)
+        self.index, self.library = index, index.library
+        self.folder = folder_beside(settings, "uploads")
         self.places, self.jobs = Places(self.folder), Jobs(ledger_of(settings))
         self.endings = sorted(parser(settings).endings)
         self._quota = settings.ingestion.upload_quota_mb * MEGABYTE
