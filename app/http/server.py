@@ -47,7 +47,7 @@ def create_app(services: Service) -> FastAPI:
     app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.index.clock.now)
     for kind in (HTTPException, RequestValidationError, RequestRefusedError):  # The gate answers all other errors.
         app.add_exception_handler(kind, error_response)
-    question = copilot.question_model(top_k=settings.retrieval.top_k, threshold=settings.retrieval.threshold)
+    question = copilot.question_model(settings.retrieval.top_k, settings.retrieval.threshold)
     for router in (
         answers.waypoint_router,
         answers.chat_router(settings.llm.models),

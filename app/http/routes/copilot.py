@@ -18,7 +18,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
 from langserve.schema import BatchResponseMetadata, InvokeResponseMetadata
-from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_model, model_validator
+from pydantic import BaseModel, Field, ValidationError, WrapValidator, model_validator
 
 from app.http import questions
 from app.http.errors import logged_reply, reply_to
@@ -46,17 +46,6 @@ class BatchError(ErrorBody):
     """Replaces an answer in a batch that failed."""
 
     status_code: int
-
-
-class QuestionObject(BaseModel):
-    """Base of the input model; rejects plain text, as `invoke("text")` sends it."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _check_object(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            raise ValueError('Input should be an object with a question, like {"question": "..."}')
-        return value
 
 
 class Call(BaseModel, Generic[Asked]):
@@ -103,23 +92,28 @@ class BatchCalled(BaseModel):
     metadata: BatchResponseMetadata
 
 
-def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
+def question_model(most: int, least_score: float) -> type[BaseModel]:
     """Return the input model. No field is optional, because LangServe's playground fails on such."""
-    return create_model(
-        "Question",
-        __base__=QuestionObject,
-        __doc__=None,
-        question=(str, Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, pattern=QUESTION_PATTERN)),
-        history=questions.History,
-        top_k=(questions.TopK, top_k),
-        threshold=(questions.Threshold, threshold),
-        session_id=(
-            str,
-            Field("", max_length=questions.SESSION_MAX_CHARACTERS, description=questions.SESSION_DESCRIPTION),
-        ),
-        language=(str, Field("", **questions.LANGUAGE_SCHEMA)),
-        filters=(QuestionFilters, {}),
-    )
+
+    class Question(BaseModel):
+        question: str = Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, pattern=QUESTION_PATTERN)
+        history: questions.History
+        top_k: questions.TopK = most
+        threshold: questions.Threshold = least_score
+        session_id: str = Field(
+            "", max_length=questions.SESSION_MAX_CHARACTERS, description=questions.SESSION_DESCRIPTION
+        )
+        language: str = Field("", **questions.LANGUAGE_SCHEMA)
+        filters: QuestionFilters = {}
+
+        @model_validator(mode="before")
+        @classmethod
+        def _check_object(cls, value: Any) -> Any:
+            if not isinstance(value, dict):  # A plain text, as `invoke("text")` sends it.
+                raise ValueError('Input should be an object with a question, like {"question": "..."}')
+            return value
+
+    return Question
 
 
 def copilot_router(chain: Chain, question: Any) -> APIRouter:
