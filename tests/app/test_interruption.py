@@ -12,7 +12,6 @@ import numpy as np
 import psycopg
 import pytest
 
-from app.cli.ingest import service_to_ask
 from chains.errors import VectorStoreError
 from tests.fakes import WordEmbeddings
 from tests.ingest_and_stop import ingest, ingest_and_stop, make_services, waypoint
@@ -152,32 +151,6 @@ def test_a_run_killed_at_any_moment_leaves_the_old_index_or_the_new_one_whole(un
         ingest(tmp_path, corpus, **settings)
         assert contents(tmp_path, **settings) == undisturbed[new]
         old, new = new, old
-
-
-@pytest.mark.parametrize("store", ["chroma", "memory"])
-@pytest.mark.parametrize("reset", [False, True])
-def test_an_index_whose_first_ingestion_was_killed_never_receives_the_sample_corpus(tmp_path, store, reset):
-    corpus = tmp_path / "corpus"
-    write_corpus(corpus, *AFTER)
-    with stopped(tmp_path, corpus, "embedding", 1, reset=reset, vector_store_type=store):
-        pass
-
-    services = make_services(tmp_path, vector_store_type=store)
-    with pytest.raises(VectorStoreError, match="The index is empty; run `waypoint ingest PATH`"):
-        service_to_ask(services.settings)
-    assert services.index.current().count() == 0
-
-
-def test_an_index_that_lost_its_documents_never_receives_the_sample_corpus(tmp_path):
-    corpus = tmp_path / "corpus"
-    write_corpus(corpus, *AFTER)
-    ingest(tmp_path, corpus)
-    for file in corpus.rglob("*.md"):
-        file.unlink()
-    assert ingest(tmp_path, corpus).deleted
-
-    with pytest.raises(VectorStoreError, match="The index is empty"):
-        service_to_ask(make_services(tmp_path).settings)
 
 
 def test_a_run_of_which_nothing_is_new_changes_nothing(tmp_path):

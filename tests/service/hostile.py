@@ -5,10 +5,7 @@ As a command (`python -m tests.service.hostile`) it prints the figures of docs/m
 
 import asyncio
 import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -20,15 +17,21 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks import processes
 from benchmarks.hostile.requests import post, told
-from benchmarks.processes import free_port
 from tests.access import POSTED, write_corpus
-from tests.waiting import PATIENCE_S, wait_until
+from tests.waiting import PATIENCE_S
 
 HELD_OPEN = 1000
 QUESTIONS = 200
 PAUSE_S = 0.02
-FEW_FILES = 256  # What the service may have open, until it asks for more.
+# The service may have 256 files open, until it asks for more.
+FEW_FILES = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+from app.cli import main
+main()
+"""
 HEAD = "POST {path} HTTP/1.1\r\nHost: x\r\n"
 
 
@@ -83,27 +86,11 @@ class Report:
 @contextmanager
 def service() -> Iterator[str]:
     """Run `waypoint serve` in a process of its own, without a network, while the body runs."""
+    settings = {"CHROMA_PATH": "store", "LLM_PROVIDER": "offline", "LOG_LEVEL": "error"}
     with tempfile.TemporaryDirectory() as name:
         folder = write_corpus(Path(name))
-        port = free_port()
-        settings = {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline", "LOG_LEVEL": "error"}
-        command = [sys.executable, "-c", "from app.cli import main; main()", "serve", "--port", str(port)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **settings}
-        few = ["sh", "-c", f'ulimit -Sn {FEW_FILES}; exec "$@"', "sh"]
-        with subprocess.Popen([*few, *command], env=environment, cwd=folder, stdout=subprocess.DEVNULL) as process:
-            try:
-                url = f"http://127.0.0.1:{port}"
-                wait_until(lambda: _is_up(url))
-                yield url
-            finally:
-                process.terminate()
-
-
-def _is_up(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/api/health").is_success
-    except httpx.TransportError:
-        return False
+        with processes.service(folder, program=("-c", FEW_FILES), **settings) as running:
+            yield running.url
 
 
 async def measure(url: str, *, questions: int, held_open: int) -> Report:

@@ -171,18 +171,6 @@ def test_what_one_worker_cached_is_a_hit_for_all_until_a_document_changes_for_al
         assert [cache for _, cache in answers] == [cached, "answer", "answer", "answer"]
 
 
-def test_a_word_of_a_stream_arrives_through_nginx_while_the_model_has_not_said_the_next(trial):
-    trial.groq.let.clear()
-    body = {"input": {"question": "What is the fee for a stream in the depot of Vietnam?"}}
-    with trial.caller() as client, client.stream("POST", "/copilot/stream", json=body) as response:
-        words = []
-        for line in response.iter_lines():
-            if '"answer"' in line:
-                words.append(line)
-                trial.groq.let.set()
-    assert len(words) > 1
-
-
 def test_every_event_of_every_answer_arrives_though_a_host_is_killed_and_started_again(trial):
     first, second = trial.hosts
     trial.call(trial.line.cut)

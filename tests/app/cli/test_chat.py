@@ -15,7 +15,7 @@ from prompt_toolkit.output import DummyOutput
 from app.cli.ask import Conversation, prompt_session, talk, typed
 from tests.chains.gst import ANSWER, gst_chain
 from tests.chains.reformulation.test_reformulate import Listening
-from tests.served import small_services
+from tests.served import QUESTION, small_services
 
 COMMANDS = ["/why", "/sources", "/new", "/save", "/help", "/quit"]
 
@@ -136,11 +136,21 @@ def test_keys_at_the_prompt_make_lines_that_are_remembered_and_commands_are_comp
     assert [one.text for one in found] == ["/sources", "/save"]
 
 
-def test_lines_of_a_pipe_are_answered_in_turn(tmp_path, groq, waypoint, monkeypatch):
+class Terminal(StringIO):
+    """A standard input from which prompt_toolkit reads keys."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_lines_of_a_pipe_and_of_a_terminal_are_answered_in_turn(tmp_path, groq, waypoint, monkeypatch, is_terminal):
     services = small_services(tmp_path, groq, llm_provider="offline")
     monkeypatch.setenv("CHROMA_PATH", str(services.settings.chroma.path))
-    monkeypatch.setattr(sys, "stdin", StringIO("What is the GST rate on imports into Singapore?\n/sources 1\n"))
-    code, out, _ = waypoint("chat")
+    monkeypatch.setattr(sys, "stdin", Terminal() if is_terminal else StringIO(f"{QUESTION}\n/sources 1\n"))
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        keyboard.send_text(f"dropped at Ctrl-C\x03{QUESTION}\r/sources 1\r\x04")
+        code, out, _ = waypoint("chat")
 
-    assert code == 0
+    assert (code, out.startswith("Ask a question, or /help for the commands.")) == (0, is_terminal)
     assert out.count("The rate of GST on imports into Singapore is 9 %.") == 2

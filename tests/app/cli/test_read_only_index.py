@@ -65,14 +65,6 @@ def test_a_question_over_an_index_that_cannot_be_written_is_answered_from_a_copy
     assert list(desk.aside.iterdir()) == []
 
 
-def test_an_ingestion_into_an_index_that_cannot_be_written_says_so(desk):
-    done = desk.run("ingest", str(desk.store.parent / "01_regulatory"))
-
-    assert done.returncode == 1
-    assert done.stderr.startswith("waypoint: the ledger ")
-    assert "Permission denied" in done.stderr
-
-
 def test_an_index_that_can_neither_be_written_nor_read_is_named(desk):
     ledger = next(desk.store.rglob("*.ledger.sqlite3"))
     ledger.chmod(0)

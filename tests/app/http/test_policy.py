@@ -7,8 +7,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
-from app.adapters.identity import Scope
-from app.http.policy import Policies, Policy, one_question
+from app.http.policy import Policies, Policy
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import open_service
@@ -98,13 +97,6 @@ def declared(policy: Policy) -> dict[str, Any]:
 def test_every_route_allows_what_the_table_says(app, policies):
     found = {f"{method} {path}": declared(policies.find(path, method)) for method, path in routes(app)}
     assert found == DECLARED | {route: {} for route in DEFAULTS}
-
-
-def test_a_route_that_declares_nothing_asks_for_an_identity_and_counts():
-    assert Policy() == Policy(
-        access=Scope.ASK, body_bytes=10_240, streamed=False, questions=one_question, drained=True, errors="waypoint"
-    )
-    assert not Policy().is_open
 
 
 @pytest.mark.parametrize(

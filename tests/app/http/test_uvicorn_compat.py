@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from structlog.testing import capture_logs
 from uvicorn import Config
 
-from app.http.uvicorn_compat import BoundedConnection, OneProcess, unmapped
+from app.http.uvicorn_compat import BoundedConnection, OneProcess
 from tests.access import ASKED, POSTED, hanging_groq, serving, settings_over, talking
 from tests.served import served
 from tests.waiting import wait_until
@@ -160,13 +160,6 @@ async def say_who_asks(scope, receive, send) -> None:
 def test_a_socket_on_both_families_knows_an_ipv4_client_by_its_own_address(proxies, told):
     with served(say_who_asks, host="::", proxies=proxies) as url:
         assert httpx.get(url, headers={"X-Forwarded-For": "192.0.2.7"}).text == told
-
-
-@pytest.mark.parametrize(
-    ("host", "known_as"), [("::ffff:192.0.2.7", "192.0.2.7"), ("::1", "::1"), ("192.0.2.7", "192.0.2.7"), ("", "")]
-)
-def test_mapped_addresses_are_unmapped(host, known_as):
-    assert unmapped(host) == known_as
 
 
 FIRST_SENTENCE = (

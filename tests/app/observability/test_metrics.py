@@ -1,19 +1,17 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
-from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.http.middleware.gate import Exchange
 from app.http.routes import health as route
-from app.observability.metrics import Metrics, counter, gauge
+from app.observability.metrics import Metrics
 from chains.around import Call
 from chains.errors import LLMTimeoutError
 
@@ -68,23 +66,6 @@ def test_failures_and_clients_that_left_are_outcomes_too():
 
     told = figures(metrics)
     assert (told["waypoint_answers_total{outcome=failed}"], told["waypoint_answers_total{outcome=left}"]) == (1, 1)
-
-
-def test_what_others_count_is_read_when_it_is_asked_for():
-    waiting, hits = [1, 2], {"answer": 0, "retrieval": 2}
-
-    def read() -> Iterator[Metric]:
-        yield gauge("waypoint_events_waiting", "Events.", (), {(): len(waiting)})
-        yield counter("waypoint_cache_hits", "Hits.", ("level",), hits)
-
-    metrics = Metrics(read=read)
-    waiting.append(3)
-    hits["answer"] = 7
-
-    told = figures(metrics)
-    assert told["waypoint_events_waiting"] == 3
-    assert told["waypoint_cache_hits_total{level=answer}"] == 7
-    assert told["waypoint_cache_hits_total{level=retrieval}"] == 2
 
 
 @pytest.fixture

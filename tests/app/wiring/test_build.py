@@ -102,18 +102,6 @@ def test_warming_up_loads_the_models_which_are_no_longer_the_collectors_business
     assert (groq.requests, watching.calls) == ([], 0)
 
 
-def test_warming_up_makes_the_chain_of_numbered_answers_too(groq, tmp_path):
-    (tmp_path / "desk").mkdir()
-    text = tmp_path / "system_numbered.txt"
-    text.write_text("Cite by numbers.\n{context}")
-    services = small_services(tmp_path / "desk", groq, prompts_path=tmp_path)
-    services.warm_up()
-    text.write_text("This is read by a chain that is made later.\n{context}")
-    services.numbered_chain().invoke({"question": QUESTION})
-
-    assert groq.requests[0]["messages"][0]["content"].startswith("Cite by numbers.")
-
-
 def start(services: Service) -> None:
     create_app(services)
     services.warm_up()

@@ -1,7 +1,7 @@
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Parts, open_index, open_service
+from app.wiring import Parts, open_service
 from app.wiring.storage import ledger_file, ledger_of
 from tests.corpora import write_documents
 from tests.fakes import WordEmbeddings
@@ -98,8 +98,3 @@ def test_a_store_that_was_deleted_is_filled_again_whatever_the_records_say(corpu
     ledger_file(services.settings).unlink()
 
     assert make(vector_store_type="memory").index.ingest([corpus]).added == 3
-
-
-def test_embeddings_may_come_from_a_service():
-    settings = load_settings(embedding_provider="openai-compatible", embedding_base_url="http://127.0.0.1:9/v1")
-    assert type(open_index(settings).embedder).__name__ == "HttpEmbeddings"

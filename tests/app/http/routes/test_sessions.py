@@ -50,17 +50,6 @@ def prompt(groq: Any) -> list[str]:
     return [asked_words(message["content"]) for message in groq.requests[-1]["messages"][1:]]
 
 
-@pytest.mark.parametrize("path", list(ASKING))
-def test_a_session_keeps_the_turns_in_every_contract(client, groq, path):
-    session = f"kept by {path}"
-    for question in (FIRST, SECOND):
-        assert ask(client, path, question, session_id=session).status_code == 200
-
-    first, answer, second = prompt(groq)
-    assert (first, second) == (FIRST, SECOND)
-    assert answer
-
-
 def test_a_history_of_the_clients_own_wins(client, groq):
     ask(client, "/api/query", FIRST, session_id="own")
     history = [{"role": "user", "content": "What is GST?"}, {"role": "assistant", "content": "A tax."}]
