@@ -130,6 +130,8 @@ def _joined(base: str, link: str) -> str:
         return ""
 
 
+# Of a site, and links from its start page.
+MAX_PAGES, MAX_DEPTH = 500, 5
 MOST_SITEMAPS = 50
 MOST_WAITING = 100_000
 LONGEST_DELAY_S = 30
@@ -139,7 +141,7 @@ FIRST_SERVER_ERROR = 500
 
 @dataclass
 class Site:
-    """The pages and files below an address, at most `max_pages`, and at most `max_depth` links away from it.
+    """The pages and files below an address, at most `MAX_PAGES`, and at most `MAX_DEPTH` links away from it.
 
     An address with the ending of a document other than HTML is that one document; one that ends in `.xml` is a sitemap.
     """
@@ -147,8 +149,6 @@ class Site:
     address: str
     client: WebClient
     endings: Collection[str]
-    max_pages: int
-    max_depth: int
     is_complete: bool = field(default=True, init=False)
     scope: SiteScope = field(init=False)
 
@@ -174,9 +174,9 @@ class Site:
         read = 0
         while waiting:
             address, level = waiting.popleft()
-            if read >= self.max_pages:
+            if read >= MAX_PAGES:
                 self.is_complete = False
-                yield Unread(self.address, f"it has more than {self.max_pages} pages; the rest is not read")
+                yield Unread(self.address, f"it has more than {MAX_PAGES} pages; the rest is not read")
                 return
             if not robots.can_fetch(address, AGENT):
                 yield Unread(address, "its robots.txt forbids it", on_purpose=True)
@@ -233,13 +233,13 @@ class Site:
         start = [] if given else [self.address]
         if given and not listed:
             raise IngestionError("it is no sitemap with addresses of its own host and folder")
-        return deque((page, 0) for page in dict.fromkeys([*start, *listed])), 0 if listed else self.max_depth
+        return deque((page, 0) for page in dict.fromkeys([*start, *listed])), 0 if listed else MAX_DEPTH
 
     def _listed(self, sitemaps: list[str], folder: Path) -> list[str]:
         """Return the addresses of this scope that the sitemaps, and those that they name, list."""
         waiting, found = deque(dict.fromkeys(sitemaps)), list[str]()
         for _ in range(MOST_SITEMAPS):
-            if not waiting or len(found) > self.max_pages:
+            if not waiting or len(found) > MAX_PAGES:
                 break
             if urlsplit(sitemap := waiting.popleft()).netloc.lower() != self.scope.host:
                 continue

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 import httpx
@@ -83,19 +83,19 @@ def is_public(text: str) -> bool:
     return given and address.is_global and (int(address) & (2**64 - 1)) >> 32 not in ISATAP
 
 
-def save(parts: Iterable[bytes], folder: Path, *, max_bytes: int, timeout_s: float) -> Path:
+def save(parts: Iterable[bytes], folder: Path) -> Path:
     """Write the parts into a new file in the folder, and return it; of one that cannot be had whole nothing is left.
 
     Raise IngestionError if it is larger or slower than the limits allow.
     """
-    end, size = time.monotonic() + timeout_s, 0
+    end, size = time.monotonic() + TIMEOUT_S, 0
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
         path = Path(file.name)
         try:
             for part in parts:
                 size += len(part)
-                if size > max_bytes or time.monotonic() > end:
-                    limit = f"{max_bytes // 2**20} MB or {timeout_s:g} seconds"
+                if size > MAX_BYTES or time.monotonic() > end:
+                    limit = f"{MAX_BYTES // 2**20} MB or {TIMEOUT_S} seconds"
                     raise IngestionError(f"it is larger or slower than {limit} allows")
                 file.write(part)
         except BaseException:
@@ -105,6 +105,8 @@ def save(parts: Iterable[bytes], folder: Path, *, max_bytes: int, timeout_s: flo
 
 
 AGENT = "waypoint-copilot"
+# Of a file, and for its download.
+MAX_BYTES, TIMEOUT_S = 50 * 2**20, 60
 REDIRECTS = 5
 UNCHANGED = 304
 NO_CONTENT = {404, 410}
@@ -138,20 +140,14 @@ class WebClient:
     """Asks for one page at a time; `may_follow` decides on redirects, and `delay_s` passes between requests."""
 
     transport: httpx.BaseTransport
-    max_bytes: int
-    timeout_s: float
     delay_s: float
-    sleep: Callable[[float], None] = time.sleep
     _client: httpx.Client = field(init=False, repr=False)
     _next: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         self._client = httpx.Client(
-            transport=self.transport, headers=HEADERS, timeout=self.timeout_s, follow_redirects=False
+            transport=self.transport, headers=HEADERS, timeout=TIMEOUT_S, follow_redirects=False
         )
-
-    def close(self) -> None:
-        self._client.close()
 
     def get(self, address: str, folder: Path, *, known: Marks = NO_MARKS, may_follow: Callable[[str], bool]) -> Reply:
         """Fetch what is at an address; what comes is a file in `folder`, unless it is as it was `known`.
@@ -174,15 +170,14 @@ class WebClient:
         raise IngestionError(f"it leads on more than {REDIRECTS} times")
 
     def _ask(self, address: str, folder: Path, headers: dict[str, str]) -> Reply | str:
-        self.sleep(max(0.0, self._next - time.monotonic()))
+        time.sleep(max(0.0, self._next - time.monotonic()))
         try:
             with self._client.stream("GET", address, headers=headers) as response:
                 if response.has_redirect_location:
                     return response.headers["location"]
                 content = None
                 if response.is_success:
-                    limits: dict[str, Any] = {"max_bytes": self.max_bytes, "timeout_s": self.timeout_s}
-                    content = save(response.iter_raw(), folder, **limits)
+                    content = save(response.iter_raw(), folder)
                     if response.headers.get("content-encoding", "identity") != "identity":
                         content.unlink()
                         raise IngestionError("it comes compressed, though it was asked for as it is")

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-import app.wings.sources.bucket as bucket_source
+from app.wings.sources import plugin
 from app.wings.sources.web_client import save
 from app.wiring import Service
 from chains.errors import IngestionError
@@ -60,16 +60,16 @@ def test_an_object_that_changes_while_it_is_read_is_named_and_its_parts_are_not_
     def large(word):
         return f"# Fees\n\n{f'The fee is {word}. ' * 700_000}".encode()  # Each service sends this in several replies.
 
-    def save_and_change(parts, folder, **limits):
+    def save_and_change(parts, folder):
         first = next(parts)
         bucket.put("desk/fees.md", large("ten")) if change == "replaced" else bucket.delete("desk/fees.md")
-        return save(chain([first], parts), folder, **limits)
+        return save(chain([first], parts), folder)
 
     bucket.put("desk/gst.md", b"# GST\n\nIt is nine percent.")
     services.index.ingest([f"{bucket.address}/desk"])
     bucket.put("desk/fees.md", large("nine"))
     with monkeypatch.context() as patched:
-        patched.setattr(bucket_source, "save", save_and_change)
+        patched.setattr(plugin, "save", save_and_change)
         changed = services.index.ingest([f"{bucket.address}/desk"])
 
     [problem] = changed.problems

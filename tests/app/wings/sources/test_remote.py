@@ -103,8 +103,8 @@ def test_one_document_of_a_site_is_taken_alone(services, site):
 
 def test_limits_of_pages_and_depth_hold(tmp_path, site, monkeypatch):
     for folder, pages, depth in (("pages", 2, 5), ("depth", 500, 1)):
-        monkeypatch.setattr("app.wings.sources.plugin.MAX_PAGES", pages)
-        monkeypatch.setattr("app.wings.sources.plugin.MAX_DEPTH", depth)
+        monkeypatch.setattr("app.wings.sources.site.MAX_PAGES", pages)
+        monkeypatch.setattr("app.wings.sources.site.MAX_DEPTH", depth)
         services = services_over(tmp_path / folder)
         report = services.index.ingest([site.url])
         assert ids(services) == {"index", "fees"}
