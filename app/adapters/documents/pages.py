@@ -15,54 +15,13 @@ from app.adapters.documents.process import LimitedProcess
 from chains.caching.single_flight import SingleFlight
 from chains.errors import WaypointError
 
-MOST_WAITING = 8
+MOST_WAITING = 8  # Tasks, while all workers are busy.
 
 
 class PagesBusyError(WaypointError):
     """More pages are asked for than may wait."""
 
     stage = "pages"
-
-
-class PageQueue:
-    """Hands tasks to worker processes, one task to each at a time; `most_waiting` more wait in the order they came.
-
-    A caller that is cancelled leaves the queue, and its task is given up. `waiting` is how many wait now.
-    """
-
-    def __init__(self, workers: Sequence[LimitedProcess], *, most_waiting: int = MOST_WAITING) -> None:
-        self._workers, self._most_waiting, self.waiting = tuple(workers), most_waiting, 0
-        self._idle = asyncio.Queue[LimitedProcess]()
-        for worker in workers:
-            self._idle.put_nowait(worker)
-
-    async def ask(self, task: dict[str, Any]) -> Any:
-        """Return the reply to a task.
-
-        Raise PagesBusyError if too many wait already; OSError, ValueError if the process was ended because the task
-        took more than it may.
-        """
-        if self._idle.empty() and self.waiting >= self._most_waiting:
-            raise PagesBusyError("too many pages are asked for at the moment")
-        self.waiting += 1
-        try:
-            worker = await self._idle.get()
-        finally:
-            self.waiting -= 1
-        reply = asyncio.create_task(asyncio.to_thread(worker.ask, task))
-        # The worker is free when its thread is, which may be later than a caller that leaves.
-        reply.add_done_callback(lambda _: self._idle.put_nowait(worker))
-        try:
-            return await asyncio.shield(reply)
-        except asyncio.CancelledError:
-            if not reply.done():
-                worker.interrupt()
-                reply.add_done_callback(lambda left: left.cancelled() or left.exception())  # Nobody asks for it.
-            raise
-
-    def close(self) -> None:
-        for worker in self._workers:
-            worker.stop()
 
 
 CACHE_BYTES = 32 * 2**20
@@ -104,14 +63,18 @@ class PdfPages:
 
     timeout_s: float
     memory_mb: int
-    queue: PageQueue = field(init=False)
+    _workers: list[LimitedProcess] = field(init=False)
+    _idle: asyncio.Queue[LimitedProcess] = field(default_factory=asyncio.Queue, init=False)
+    _waiting: int = field(default=0, init=False)
     _calls: SingleFlight[Reply | None] = field(default_factory=SingleFlight, init=False)
     _replies: LRUCache[str, Reply] = field(default_factory=lambda: LRUCache(CACHE_BYTES, getsizeof=_bytes), init=False)
     _failures: TTLCache[str, bool] = field(default_factory=lambda: TTLCache(MOST_FAILURES, FAILED_S), init=False)
 
     def __post_init__(self) -> None:
         module = f"{__package__}.page_worker"
-        self.queue = PageQueue([LimitedProcess(module, self.timeout_s, self.memory_mb) for _ in range(WORKERS)])
+        self._workers = [LimitedProcess(module, self.timeout_s, self.memory_mb) for _ in range(WORKERS)]
+        for worker in self._workers:
+            self._idle.put_nowait(worker)
 
     async def picture(self, page: IndexedPage, width: int) -> bytes | None:
         """Return the page as PNG, `width` pixels wide. Raise PagesBusyError if too many pages wait already."""
@@ -127,7 +90,32 @@ class PdfPages:
 
     def close(self) -> None:
         """End the workers; pages that are drawn at the moment are given up."""
-        self.queue.close()
+        for worker in self._workers:
+            worker.stop()
+
+    async def ask(self, task: dict[str, Any]) -> Any:
+        """Return the reply of a worker to a task, which waits for one that is idle; a caller that leaves gives it up.
+
+        Raise PagesBusyError if too many wait already; OSError, ValueError if the process was ended because the task
+        took more than it may.
+        """
+        if self._idle.empty() and self._waiting >= MOST_WAITING:
+            raise PagesBusyError("too many pages are asked for at the moment")
+        self._waiting += 1
+        try:
+            worker = await self._idle.get()
+        finally:
+            self._waiting -= 1
+        reply = asyncio.create_task(asyncio.to_thread(worker.ask, task))
+        # The worker is free when its thread is, which may be later than a caller that leaves.
+        reply.add_done_callback(lambda _: self._idle.put_nowait(worker))
+        try:
+            return await asyncio.shield(reply)
+        except asyncio.CancelledError:
+            if not reply.done():
+                worker.interrupt()
+                reply.add_done_callback(lambda left: left.cancelled() or left.exception())  # Nobody asks for it.
+            raise
 
     async def _reply(self, page: IndexedPage, **wanted: Any) -> Reply | None:
         state = page.state()
@@ -144,7 +132,7 @@ class PdfPages:
 
     async def _ask(self, task: dict[str, Any], key: str, kind: str) -> AsyncGenerator[Reply | None]:
         try:
-            reply: Reply = await self.queue.ask(task)
+            reply: Reply = await self.ask(task)
         except (OSError, ValueError):
             reply = {"problem": "it takes more than it may"}
         if "problem" in reply:

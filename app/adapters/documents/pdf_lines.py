@@ -211,8 +211,8 @@ def _line(text: pypdfium2.PdfTextPage, start: int, letters: str, parts: Parts) -
     first, last = start + len(letters) - len(letters.lstrip()), start + len(letters.rstrip()) - 1
     left, bottom, _, top = text.get_charbox(first, loose=True)
     _, low, right, high = text.get_charbox(last, loose=True)
-    fonts, size = (_font(text, first), _font(text, last)), round(2 * (top - bottom)) / 2
-    bold, italic = all(font.bold for font in fonts), all(font.italic for font in fonts)
+    bold, italic = map(all, zip(_font(text, first), _font(text, last), strict=True))
+    size = round(2 * (top - bottom)) / 2
     words = pairwise(_WORD.finditer(letters) if (bold or shown.isupper()) and len(shown) <= LONGEST_HEADING else ())
     gaps = (
         text.get_charbox(start + word.start())[0] - text.get_charbox(start + before.end() - 1)[2]
@@ -242,16 +242,12 @@ def _pieces(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float, 
             yield Piece(text.get_charbox(places[0])[0], text.get_charbox(places[1])[2], shown)
 
 
-class _Font(NamedTuple):
-    bold: bool
-    italic: bool
-
-
-def _font(text: pypdfium2.PdfTextPage, number: int) -> _Font:
+def _font(text: pypdfium2.PdfTextPage, number: int) -> tuple[bool, bool]:
+    """Return whether a letter is bold, and whether it is italic."""
     name, flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
     raw.FPDFText_GetFontInfo(text, number, name, _NAME_BYTES, flags)
     shown = name.value.decode("latin-1")
-    return _Font(bool(flags.value & _FORCE_BOLD or _BOLD.search(shown)), bool(_ITALIC.search(shown)))
+    return bool(flags.value & _FORCE_BOLD or _BOLD.search(shown)), bool(_ITALIC.search(shown))
 
 
 def _rows(lines: list[Line]) -> list[Line]:

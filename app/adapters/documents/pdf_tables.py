@@ -115,7 +115,7 @@ def _runs(stretches: Iterable[tuple[float, ...]]) -> list[tuple[float, float]]:
 def in_rows(lines: Sequence[Line], tables: Sequence[Grid]) -> list[Line]:
     """Return the lines of a page, those of each ruled table as one for each row, with the texts of its cells."""
     for table in tables:
-        cells, places = _cells(lines, table), set()
+        cells = _cells(lines, table)
         rows = [_line_of(cells[row], table) for row in sorted(cells, reverse=True)]
         if len(rows) < FEWEST_RULES - 1 or not all(rows):
             continue

@@ -2,14 +2,13 @@
 
 import hashlib
 import io
-import threading
 from array import array
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import platformdirs
-from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from app.ledger.private_files import write_atomically
@@ -37,18 +36,11 @@ class MemoizedEmbeddings(DelegatingEmbeddings):
 
     def __init__(self, embeddings: Embeddings, *, size: int = 512) -> None:
         super().__init__(embeddings)
-        self._vectors: LRUCache[str, array[float]] = LRUCache(size)  # A list of floats takes four times as much.
-        self._lock = threading.Lock()
+        # A list of floats takes four times as much as an array.
+        self._vector = lru_cache(size)(lambda text: array("d", embeddings.embed_query(text)))
 
     def embed_query(self, text: str) -> list[float]:
-        with self._lock:
-            known = self._vectors.get(text)
-        if known is not None:
-            return known.tolist()
-        vector = self.embeddings.embed_query(text)
-        with self._lock:
-            self._vectors[text] = array("d", vector)
-        return vector
+        return self._vector(text).tolist()
 
 
 class CachedQuestionEmbeddings(DelegatingEmbeddings):
