@@ -11,7 +11,6 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -213,7 +212,7 @@ class ChromaServer(_ChromaVectors):
         """Change the collection in place; who searches meanwhile is told that it has no version."""
         client = _server_client(self._server)
         store = self._store(client, chunks=len(ids))
-        state = partial(client.get_collection(self._collection, embedding_function=None).modify)
+        state = client.get_collection(self._collection, embedding_function=None).modify
         state(metadata={"version": ""})
         _align(store, ids, read)
         state(metadata={"version": version})

@@ -126,7 +126,6 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(self) -> None:
-        self._ssl = _ssl_context()
         self._pools: list[_Pool] = []
         self._closing: set[asyncio.Future[None]] = set()
 
@@ -134,17 +133,16 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
         limits = _ReplyLimits(request)
         pool = next((pool for pool in self._pools if pool.busy < POOL_SIZE and not pool.cancelled), None)
         if pool is None:
-            self._pools.append(pool := _Pool(self._ssl))
+            self._pools.append(pool := _Pool())
         pool.busy += 1
         try:
             response = await pool.handle_async_request(request)
         except BaseException as error:
             pool.cancelled |= isinstance(error, asyncio.CancelledError)
-            await self._uninterrupted(self._release(pool))
+            await self.uninterrupted(self.release(pool))
             raise
         limits.start(response)
-        stream = cast("httpx.AsyncByteStream", response.stream)
-        response.stream = _AsyncStream(stream, limits, pool, partial(self._close_stream, stream, pool))
+        response.stream = _AsyncStream(cast("httpx.AsyncByteStream", response.stream), limits, pool, self)
         return response
 
     async def aclose(self) -> None:
@@ -152,22 +150,13 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
             await pool.aclose()
         await asyncio.gather(*self._closing, return_exceptions=True)
 
-    async def _close_stream(self, stream: httpx.AsyncByteStream, pool: "_Pool") -> None:
-        async def close() -> None:
-            try:
-                await stream.aclose()
-            finally:
-                await self._release(pool)
-
-        await self._uninterrupted(close())
-
-    async def _release(self, pool: "_Pool") -> None:
+    async def release(self, pool: "_Pool") -> None:
         pool.busy -= 1
         if not pool.busy and (pool.cancelled or pool is not self._pools[0]):
             self._pools.remove(pool)
             await pool.aclose()
 
-    async def _uninterrupted(self, work: Awaitable[None]) -> None:
+    async def uninterrupted(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         self._closing.add(task)  # The event loop holds tasks weakly.
         task.add_done_callback(self._closing.discard)
@@ -175,8 +164,8 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
 
 
 class _Pool(httpx.AsyncHTTPTransport):
-    def __init__(self, context: ssl.SSLContext) -> None:
-        super().__init__(verify=context, limits=httpx.Limits(max_keepalive_connections=POOL_SIZE))
+    def __init__(self) -> None:
+        super().__init__(verify=_ssl_context(), limits=httpx.Limits(max_keepalive_connections=POOL_SIZE))
         self.busy = 0
         self.cancelled = False
 
@@ -186,7 +175,7 @@ class _AsyncStream(httpx.AsyncByteStream):
     stream: httpx.AsyncByteStream
     limits: _ReplyLimits
     pool: _Pool
-    close: Callable[[], Awaitable[None]] | None
+    transport: _AsyncTransport
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -197,9 +186,13 @@ class _AsyncStream(httpx.AsyncByteStream):
             raise
 
     async def aclose(self) -> None:
-        close, self.close = self.close, None
-        if close is not None:
-            await close()
+        await self.transport.uninterrupted(self._close())
+
+    async def _close(self) -> None:
+        try:
+            await self.stream.aclose()
+        finally:
+            await self.transport.release(self.pool)
 
 
 T = TypeVar("T")
@@ -238,7 +231,7 @@ class ServiceCalls:
     """Calls the service of a kind at `base_url` by POST, with JSON.
 
     `api_key` is sent as bearer token. `timeout_s` is the most that one attempt may take, to the last byte of the reply.
-    After `breaker_failures` in a row the service is not called for a minute.
+    After five failures in a row the service is not called for a minute.
     """
 
     def __init__(
@@ -249,7 +242,6 @@ class ServiceCalls:
         api_key: SecretStr | None = None,
         timeout_s: float = 30,
         policy: RetryPolicy | None = None,
-        breaker_failures: int = 5,
         clock: Clock | None = None,
     ) -> None:
         self.url = f"{base_url.rstrip('/')}{kind.path}"
@@ -259,17 +251,13 @@ class ServiceCalls:
         self._kind, self._timeout_s = kind, timeout_s
         self._policy, self._clock = policy or RetryPolicy(), clock or SystemClock()
         self._breaker = CircuitBreaker(
-            clock=self._clock,
-            name=kind.name,
-            failures=breaker_failures,
-            open_error=partial(kind.error, failure="circuit_open"),
+            clock=self._clock, name=kind.name, open_error=partial(kind.error, failure="circuit_open")
         )
-        self._retries = RetryCounter()
         self._succeeded_at = -math.inf
 
     def post(self, body: Mapping[str, Any], read: Read[T], callbacks: Any) -> T:
         """Send a request, and again where that may help, for as long as the question's time allows."""
-        loop = retrying(self._policy, self._clock, lambda: self._left_s(callbacks), self._retries)
+        loop = retrying(self._policy, self._clock, lambda: self._left_s(callbacks), RetryCounter())
         result: T = loop(self.post_once, body, read, callbacks)
         return result
 
@@ -278,7 +266,8 @@ class ServiceCalls:
             with self.attempt(callbacks) as timeout_s:
                 return read(await self._async_client.post(self.url, **self._request(body, timeout_s)))
 
-        result: T = await aretrying(self._policy, self._clock, lambda: self._left_s(callbacks), self._retries)(attempt)
+        loop = aretrying(self._policy, self._clock, lambda: self._left_s(callbacks), RetryCounter())
+        result: T = await loop(attempt)
         return result
 
     def post_once(self, body: Mapping[str, Any], read: Read[T], callbacks: Any = None) -> T:

@@ -90,7 +90,18 @@ class ApiKeys:
     credential: ClassVar[Literal["session", "key"]] = "key"
 
     def __init__(self, entries: str) -> None:
-        self._keys = [_read(entry.strip(), number) for number, entry in enumerate(entries.split(","), start=1)]
+        self._keys: list[tuple[bytes, Identity]] = []
+        for number, entry in enumerate(entries.split(","), start=1):
+            match = _ENTRY.fullmatch(entry.strip())
+            if match is None:
+                form = "name:SHA-256 of the key (64 hex digits):scope+scope"
+                raise ConfigurationError(f"API_KEYS: entry {number} is not of the form {form}")
+            try:
+                scopes = frozenset(Scope(name) for name in match["scopes"].split("+"))
+            except ValueError as error:
+                msg = f"API_KEYS: entry {number}: {error}; allowed are {', '.join(Scope)}"
+                raise ConfigurationError(msg) from None
+            self._keys.append((bytes.fromhex(match["hash"]), Identity(match["name"], scopes=scopes)))
         if len({identity.user_id for _, identity in self._keys}) < len(self._keys):
             raise ConfigurationError("API_KEYS names a caller twice; give each key a name of its own")
 
@@ -102,15 +113,3 @@ class ApiKeys:
 
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""
-
-
-def _read(entry: str, number: int) -> tuple[bytes, Identity]:
-    match = _ENTRY.fullmatch(entry)
-    if match is None:
-        msg = f"API_KEYS: entry {number} is not of the form name:SHA-256 of the key (64 hex digits):scope+scope"
-        raise ConfigurationError(msg)
-    try:
-        scopes = frozenset(Scope(name) for name in match["scopes"].split("+"))
-    except ValueError as error:
-        raise ConfigurationError(f"API_KEYS: entry {number}: {error}; allowed are {', '.join(Scope)}") from None
-    return bytes.fromhex(match["hash"]), Identity(match["name"], scopes=scopes)

@@ -3,14 +3,13 @@
 import posixpath
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
 from bs4 import BeautifulSoup
 
 from app.adapters.documents.html import main_part, words_of
-from app.wings.office.office import open_archive
+from app.wings.office.office import open_archive, xml_of
 from chains.errors import IngestionError
 from chains.ingestion.markup import HEADINGS, PARSER, markdown_of
 from chains.ingestion.source import SourceText, given, require_words, title_of
@@ -28,8 +27,8 @@ def load_epub(path: Path) -> SourceText:
     with open_file(path) as file, open_archive(file, besides=MEDIA) as archive:
         if RIGHTS in archive.namelist():
             raise IngestionError("the book is protected against copying, and cannot be read")
-        place = str(_xml(archive, CONTAINER).find("rootfile")["full-path"])
-        package = _xml(archive, place)
+        place = str(xml_of(archive, CONTAINER).find("rootfile")["full-path"])
+        package = xml_of(archive, place)
         title = words_of(package.find("title")) or title_of(path)
         items = {item["id"]: item for item in package.find_all("item")}
         spine = (items.get(reference["idref"]) for reference in package.find_all("itemref"))  # In the order of reading.
@@ -54,7 +53,3 @@ def _chapter(archive: ZipFile, name: str, book: str) -> str:
     with suppress(IngestionError):  # Covers and pages of pictures have no text.
         return f"# {heading}\n\n{markdown_of(part)}" if heading else markdown_of(part)
     return ""
-
-
-def _xml(archive: ZipFile, name: str) -> Any:
-    return BeautifulSoup(archive.read(name), "lxml-xml")

@@ -86,7 +86,7 @@ def _source(message: Any, path: Path) -> SourceText:
     texts = [as_markdown(text) if is_plain and not plain else text for text, is_plain in mail.texts]
     texts = list(filter(None, (text.strip() for text in texts)))
     require_words("".join([*texts, *mail.documents]))
-    lines, attached, date = _about(message), mail.attached, message["Date"]
+    lines, attached, date = _named(message, *SHOWN), mail.attached, message["Date"]
     names = ", ".join(attached[:MOST_NAMES] + [f"and {len(attached) - MOST_NAMES} more"] * (len(attached) > MOST_NAMES))
     lines += [f"Attachments: {names}"] * bool(attached)
     metadata = {
@@ -119,7 +119,7 @@ class _Mail:
         """Read the parts of a message; attachments come behind its text."""
         for kind, part in sorted(_parts(message), key=lambda one: one[0] == "attachment"):
             if kind == "forwarded":
-                self.texts.append(("\n".join(["Forwarded message:", *_named(part, "Subject"), *_about(part)]), True))
+                self.texts.append(("\n".join(["Forwarded message:", *_named(part, "Subject", *SHOWN)]), True))
             elif kind == "text":
                 self._read(part)
             else:
@@ -197,12 +197,8 @@ def _read(name: str, content: bytes) -> SourceText:
         return source
 
 
-def _about(message: Any) -> list[str]:
-    return [line for name in SHOWN for line in _named(message, name)]
-
-
-def _named(message: Any, name: str) -> list[str]:
-    return [f"{name}: {one_line(message[name])}"] if message[name] else []
+def _named(message: Any, *names: str) -> list[str]:
+    return [f"{name}: {one_line(message[name])}" for name in names if message[name]]
 
 
 def _content(part: Any) -> str:

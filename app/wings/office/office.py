@@ -37,16 +37,16 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
 
     The libraries of the formats are not asked: they put today's date where there is none.
     """
-    stated = {str(entry.name): one_line(entry.get_text()) for entry in _entries(archive, PROPERTIES)}
-    own = (entry for entry in _entries(archive, "docProps/custom.xml") if plain_name(entry.get("name")) == "audience")
-    audiences = [one_line(entry.get_text()) for entry in own]
+    stated = {str(entry.name): one_line(entry.get_text()) for entry in xml_of(archive, PROPERTIES).find_all(True)}
+    own = xml_of(archive, "docProps/custom.xml").find_all(True)
+    audiences = [one_line(entry.get_text()) for entry in own if plain_name(entry.get("name")) == "audience"]
     title, changed = own_title(stated.get("title", "")), stated.get("modified", "")[:10]
     return given(title=title, last_updated=changed, audience=strictest(audiences))
 
 
-def _entries(archive: ZipFile, name: str) -> Iterator[Any]:
-    if name in archive.namelist():
-        yield from BeautifulSoup(archive.read(name), "lxml-xml").find_all(True)
+def xml_of(archive: ZipFile, name: str) -> Any:
+    """Return a part of an archive as XML; empty where there is none."""
+    return BeautifulSoup(archive.read(name) if name in archive.namelist() else b"", "lxml-xml")
 
 
 def trials(_settings: object) -> Iterator[Any]:

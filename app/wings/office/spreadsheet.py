@@ -15,11 +15,10 @@ from typing import Any
 from zipfile import ZipFile
 
 import openpyxl
-from bs4 import BeautifulSoup
 from lxml import etree
 from openpyxl.utils.cell import range_boundaries
 
-from app.wings.office.office import office_properties, open_archive
+from app.wings.office.office import office_properties, open_archive, xml_of
 from chains.ingestion.source import SourceText, left_out, require_words, title_of
 from chains.ingestion.tables import Cell, Grid, grid_of, one_line, sheet_text, tables_text
 from chains.regular_files import open_file, read_any_text
@@ -46,9 +45,9 @@ class Layout:
 def layouts(archive: ZipFile) -> dict[str, Layout]:
     targets = {
         str(relation["Id"]): posixpath.normpath(posixpath.join("/xl", str(relation["Target"]))).lstrip("/")
-        for relation in BeautifulSoup(archive.read(RELATIONS), "lxml-xml").find_all("Relationship")
+        for relation in xml_of(archive, RELATIONS).find_all("Relationship")
     }
-    sheets = BeautifulSoup(archive.read(WORKBOOK), "lxml-xml").find_all("sheet")
+    sheets = xml_of(archive, WORKBOOK).find_all("sheet")
     files = {str(sheet["name"]): targets.get(str(sheet.get("r:id")), "") for sheet in sheets}
     return {name: _layout(archive, file) for name, file in files.items() if file in archive.namelist()}
 

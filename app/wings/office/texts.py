@@ -11,7 +11,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 
 from app.adapters.documents.html import words_of
-from app.wings.office.office import open_archive
+from app.wings.office.office import open_archive, xml_of
 from chains.errors import IngestionError
 from chains.ingestion.markup import PARSER, markdown_of
 from chains.ingestion.source import SourceText, given, own_title, require_words, storable, title_of
@@ -134,8 +134,7 @@ def load_rtf(path: Path) -> SourceText:
 def load_odt(path: Path) -> SourceText:
     """Read a text document of LibreOffice; what it strikes from the text and its remarks are left out."""
     with open_file(path) as file, open_archive(file, besides=("Pictures/", "Thumbnails/")) as archive:
-        page = BeautifulSoup(archive.read("content.xml"), "lxml-xml")
-        about = BeautifulSoup(archive.read("meta.xml"), "lxml-xml") if "meta.xml" in archive.namelist() else None
+        page, about = BeautifulSoup(archive.read("content.xml"), "lxml-xml"), xml_of(archive, "meta.xml")
     for tag in page.select(_ODT_UNSEEN):
         tag.decompose()
     numbered = {
@@ -151,7 +150,7 @@ def load_odt(path: Path) -> SourceText:
         tag.attrs = {name: tag[theirs] for name, theirs in _ODT_VALUES.items() if tag.get(theirs)}
         tag.prefix = None
     source = _of_html(str(page.find("text") or page), path)
-    title, changed = (words_of(about.find(name)) if about else "" for name in ("title", "date"))
+    title, changed = (words_of(about.find(name)) for name in ("title", "date"))
     return replace(source, metadata=source.metadata | given(title=own_title(title), last_updated=changed[:10]))
 
 
