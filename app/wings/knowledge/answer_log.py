@@ -116,6 +116,11 @@ class KeptAnswers(Observer):
     ) -> LoggedAnswer:
         metadata, confidence, user_id = answer["metadata"], answer["confidence"], call.metadata.get("user_id")
         searched = question if metadata["search_query"] == answer["question"] else redacted(metadata["search_query"])
+        nearest: dict[str, Nearest] = {}  # Of each document the best passage, which comes first.
+        for passage in answer["documents"]:
+            score = passage["score"]
+            if doc_id := str(passage["metadata"].get("doc_id") or ""):
+                nearest.setdefault(doc_id, Nearest(doc_id, None if score is None else round(score, 3)))
         packed = None
         if proof and question is not None:
             find: Callable[[str], list[Entity]] = hooks.load("checks", "pii_entities")
@@ -136,7 +141,7 @@ class KeptAnswers(Observer):
             model=metadata["model"],
             index_version=proof["index"] if proof else None,
             asker=self.store.asker_of(user_id) if user_id else None,
-            nearest=nearest(answer),
+            nearest=tuple(nearest.values()),
             packed=packed,
         )
 
@@ -147,12 +152,3 @@ def redacted(text: str) -> str | None:
         return clean(text.encode("utf-8", "replace").decode(), hooks.load("checks", "pii")).text
     except hooks.LeftOutError:
         return None
-
-
-def nearest(answer: Answer) -> tuple[Nearest, ...]:
-    """Return the documents of the retrieved passages, each once, the best first."""
-    found: dict[str, Nearest] = {}
-    for passage in answer["documents"]:
-        doc_id, score = str(passage["metadata"].get("doc_id") or ""), passage["score"]
-        found.setdefault(doc_id, Nearest(doc_id, None if score is None else round(score, 3)))
-    return tuple(document for document in found.values() if document.doc_id)

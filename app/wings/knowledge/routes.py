@@ -103,18 +103,14 @@ def shared_answers(router: APIRouter, services: Service) -> None:
             raise HTTPException(404, GONE if is_kept else NOT_KEPT)
         if found.audience == "internal" != identity.audience:
             raise HTTPException(403, INTERNAL)
-        used = documents_of(found)
+        # A sentence without a source may repeat words of any document that was retrieved.
+        sentences = found.certificate["sentences"]
+        used = {source["doc_id"] for sentence in sentences for source in sentence["sources"] if source["doc_id"]}
+        if not all(sentence["sources"] for sentence in sentences):
+            used |= {document.doc_id for document in found.nearest}
         if used != services.index.library.present(used, identity.audience):
             raise HTTPException(404, CHANGED)
         return shared(found)
-
-
-def documents_of(logged: LoggedAnswer) -> set[str]:
-    """Return the documents that an answer may repeat words of: a sentence without source, of any that was retrieved."""
-    sentences = (logged.certificate or {})["sentences"]
-    retrieved = () if all(sentence["sources"] for sentence in sentences) else logged.nearest
-    cited = (source["doc_id"] for sentence in sentences for source in sentence["sources"])
-    return {*filter(None, cited), *(document.doc_id for document in retrieved)}
 
 
 def shared(logged: LoggedAnswer) -> SharedAnswer:

@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 PATTERN = "*.tests.yaml"
 
 
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
-Texts = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)]
+Texts = Annotated[
+    list[Annotated[str, Field(min_length=1)]],
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+]
 
 
 class Case(BaseModel):

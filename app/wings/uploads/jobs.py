@@ -17,7 +17,7 @@ from app.ledger.database import Database
 from app.ledger.index import as_json
 from app.ledger.private_files import make_private_file, make_private_folder
 from app.ledger.words import metadata_of
-from chains.documents.audience import INTERNAL, Audience
+from chains.documents.audience import Audience
 from chains.ingestion.files import Problem
 
 KEPT_S = 7 * 24 * 3600
@@ -110,7 +110,6 @@ class Jobs:
         return [Job.model_validate(metadata_of(row.value)) for row in self.database.rows(query, **values)]
 
 
-UNSORTED = "uploaded"  # The folder, and so the category, of files without a category.
 FORGOTTEN_S = 3600
 MAX_BYTES = 180  # Length of a name without its extension; most file systems allow 255.
 _FORBIDDEN = re.compile(r'[<>:"|?*]')
@@ -119,31 +118,21 @@ _SPACES = re.compile(r"\s+")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
-class FileNameError(ValueError):
-    """A file cannot be stored under its name; the message says why."""
-
-
 def safe_name(given: str, endings: Collection[str]) -> str:
-    """Return the last part of a name, made safe; FileNameError if nothing is left, or no ingestion would read it."""
+    """Return the last part of a name, made safe; ValueError if nothing is left, or no ingestion would read it."""
     last = unicodedata.normalize("NFC", given).replace("\\", "/").rpartition("/")[2]
     shown = "".join(sign for sign in last if sign.isspace() or not unicodedata.category(sign).startswith("C"))
     name = _SPACES.sub(" ", _FORBIDDEN.sub("_", shown)).strip(" .")
     stem, dot, ending = name.rpartition(".")
     if not dot or not stem.strip(" ."):
-        raise FileNameError(f"it needs a name with one of the extensions {', '.join(sorted(endings))}")
+        raise ValueError(f"it needs a name with one of the extensions {', '.join(sorted(endings))}")
     if f".{ending.lower()}" not in endings:
         msg = f"files that end in .{ending} cannot be read; the extensions are {', '.join(sorted(endings))}"
-        raise FileNameError(msg)
+        raise ValueError(msg)
     if stem.upper() == "README":
-        raise FileNameError("a README describes a folder and is not read; give it another name")
+        raise ValueError("a README describes a folder and is not read; give it another name")
     stem = stem.encode()[:MAX_BYTES].decode(errors="ignore").rstrip(" .")
     return f"{'_' if _DEVICE.fullmatch(stem) else ''}{stem}.{ending.lower()}"
-
-
-def folder_of(category: str, audience: Audience) -> str:
-    """Return the folder of a category; internal files are in one whose name makes them internal."""
-    name = category or UNSORTED
-    return name if audience == "public" or category == INTERNAL else f"{INTERNAL}/{name}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
 from app.http.routes.documents import DocId, visible
 from app.ports import MOST_FILES
-from app.wings.uploads.jobs import FileNameError, UploadState, safe_name
+from app.wings.uploads.jobs import UploadState, safe_name
 from app.wings.uploads.uploads import Uploads
 from app.wiring import Service
 from app.wiring.library import UPLOAD_CATEGORIES
@@ -149,7 +149,7 @@ def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:
         given = field.filename or ""
         try:
             name = safe_name(given, endings)
-        except FileNameError as error:
+        except ValueError as error:
             raise RequestRefusedError(400, f"{given[:200]!r} was not added: {error}") from None
         if name.casefold() in {taken.casefold() for taken in files}:
             raise RequestRefusedError(400, f"Two files are called {name!r}; give one another name")

@@ -16,15 +16,16 @@ from uuid import uuid4
 
 from app.http.errors import RequestRefusedError
 from app.http.policy import MEGABYTE
-from app.wings.uploads.jobs import Job, Jobs, Places, UploadReport, folder_of
+from app.wings.uploads.jobs import Job, Jobs, Places, UploadReport
 from app.wiring.index import Index
 from app.wiring.storage import folder_beside, ledger_of, parser
-from chains.documents.audience import Audience
+from chains.documents.audience import INTERNAL, Audience
 from chains.errors import IndexBusyError
 from chains.ingestion.files import Chosen, Problem
 from chains.ingestion.index import Report
 from chains.logs import get_logger
 
+UNSORTED = "uploaded"  # The folder, and so the category, of files without a category.
 MOST_WAITING = 20  # Uploads; further ones get 429.
 ATTEMPTS = 3  # A file that kills the process must not do so forever.
 BUSY_S = 600
@@ -88,9 +89,12 @@ class Uploads:
         replace: bool = False,
     ) -> Job:
         """Store the files, and begin to add them; RequestRefusedError if they cannot be stored, or may not."""
+        folder = category or UNSORTED
+        if audience == "internal" != category:
+            folder = f"{INTERNAL}/{folder}"  # The name makes its files internal.
         job = Job(
             job_id=uuid4().hex,
-            folder=folder_of(category, audience),
+            folder=folder,
             files=tuple(name for name, _ in files),
             category=category,
             audience=audience,
