@@ -182,7 +182,8 @@ def doubts(answer: Answer) -> Iterator[Section]:
 
 
 def grounds(answer: Answer) -> Iterator[Section]:
-    """Yield the sources of an answer, and the related documents that it does not cite."""
+    """Yield the translation of an answer, its sources, and the related documents that it does not cite."""
+    yield "Translation, written by the language model", answer.get("answer_translation", "").splitlines()
     yield "Citations", list(_cited(answer))
     cited = {citation["doc_id"] for citation in matched(answer["citations"])}
     related = (document["title"] for document in answer["related_docs"] if document["doc_id"] not in cited)

@@ -24,8 +24,8 @@ from chains.state import Answer, Passage, Question, Redirect, Reformulated, Retr
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
-# Steps whose time counts with the stage behind them.
-BEFORE = ("safety", "translation", "scope", "sections", "screening")
+# Steps whose time counts with the stage behind them, or with the whole answer alone.
+BEFORE = ("safety", "translation", "scope", "sections", "screening", "answer_translation")
 Sections = Callable[[Retrieved, RunnableConfig], Sequence[Passage]]
 Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformulated]
 

@@ -327,7 +327,8 @@ class Scored(Cited):
 class Answer(TypedDict):
     """A cited answer and how far it can be trusted.
 
-    A stream whose words are replaced has a `replacement` as well.
+    A stream whose words are replaced has a `replacement` as well; `answer_translation` is there where the question was
+    put into English (`chains.answer_translation`).
     """
 
     question: str
@@ -344,6 +345,9 @@ class Answer(TypedDict):
     confidence: Annotated[Confidence | None, Field(description="Null for small talk, questions back and redirections.")]
     documents: list[Passage]
     metadata: Metadata
+    answer_translation: NotRequired[
+        Annotated[str, Field(description="The answer in the language of the question, which a model wrote; no source.")]
+    ]
 
 
 def passages_of(part: int, passages: Sequence[Passage]) -> list[tuple[int, Passage]]:

@@ -27,6 +27,7 @@ from app.wiring.index import Index, scanner_of
 from app.wiring.library import OFF, in_force
 from app.wiring.llm import OFFLINE, chat_model, condensing_model, offline_model
 from app.wiring.models import embedding_label, limits, retriever_of, word_similarity
+from chains.answer_translation import TranslateAnswer
 from chains.callbacks import Deadline
 from chains.citations import CiteSources
 from chains.confidence.calibrated import CalibratedConfidence, load_model
@@ -56,6 +57,7 @@ from chains.safety.cleaning import Redact, clean
 from chains.safety.output_check import SystemPrompt
 from chains.safety.screening import CheckQuestion, Moderate, RiskThresholds, Safety
 from chains.scope import CurrentScope, ScopeGate, load_scope, parse_scope
+from chains.stage import Stage, stage
 from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Retrieved, Searching
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
 
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
+TRANSLATION_S = 10  # How long an answer waits for its translation.
 # What the service that POST /chat replaces gave its model.
 CHAT_PASSAGE_CHARACTERS, CHAT_TEMPERATURE = 1700, 0.4
 
@@ -248,6 +251,23 @@ class Answerer:
         return index.caches.retriever(retriever, index.stored.version)
 
     @cached_property
+    def is_foreign(self) -> Foreign | None:
+        """Return what tells a question in another language than the documents; None where these are elsewhere."""
+        return None if self.remote else Foreign(is_english=_is_english, is_held=partial(_is_held, self.index.current))
+
+    @cached_property
+    def answer_translation(self) -> dict[str, Stage]:
+        """Return the stage that says an answer in the language of its question, behind `confidence`; else none."""
+        settings, clock = self.settings, self.index.clock
+        timeout_s = max(TRANSLATION_S, settings.llm.rewriting_timeout_s)
+        model = condensing_model(self.model(), clock, timeout_s=timeout_s, max_tokens=settings.llm.max_tokens)
+        if settings.retrieval.reformulation == "off" or model is None or self.is_foreign is None:
+            return {}
+        prompt, english = prompts.load("translate_answer", settings.prompt.folder), self.is_foreign.reads_english
+        translate = TranslateAnswer(model, reads_english=english, prompt=prompt, timeout_s=timeout_s, clock=clock)
+        return {"confidence": stage("answer_translation", translated=translate, unpack=True)}
+
+    @cached_property
     def reformulation(self) -> Reformulation:
         """Return the reformulation that ENABLE_QUERY_REFORMULATION names; it always uses LLM_MODEL.
 
@@ -258,10 +278,10 @@ class Answerer:
         settings, clock, index = self.settings, self.index.clock, None if self.remote else self.index.current
         if settings.retrieval.reformulation == "off":
             return verbatim
-        asked, folder = condensing_model(self.model(), settings, clock), settings.prompt.folder
-        text, options = partial(prompts.load, folder=folder), {"timeout_s": settings.llm.rewriting_timeout_s}
-        is_foreign = Foreign(is_english=_is_english, is_held=partial(_is_held, index)) if index else None
-        condense, translate = None, None
+        folder, timeout_s = settings.prompt.folder, settings.llm.rewriting_timeout_s
+        text, options = partial(prompts.load, folder=folder), {"timeout_s": timeout_s}
+        asked = condensing_model(self.model(), clock, timeout_s=timeout_s)
+        is_foreign, condense, translate = self.is_foreign, None, None
         if asked:
             with prompt_named("condense", folder):
                 condense = Condense(asked, prompt=text("condense"), clock=clock, **options)
@@ -350,6 +370,7 @@ class Answerer:
                 history=HistoryWindow(HISTORY_TOKENS, tokens),
                 scope=self.scope,
                 safety=safety_of(settings, system, self.moderation.step if self.moderation else None),
+                stages={} if chat else self.answer_translation,
                 passages_first=True,
                 timeout_s=settings.request_timeout_s,
                 clock=index.clock,

@@ -50,19 +50,20 @@ def offline_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
     return model
 
 
-def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> Runnable[Any, BaseMessage] | None:
-    """Return the first provider's model for rewriting follow-ups; None if no provider is set.
+def condensing_model(
+    model: BaseChatModel, clock: Clock, *, timeout_s: float, max_tokens: int = CONDENSED_TOKENS
+) -> Runnable[Any, BaseMessage] | None:
+    """Return the first provider's model for rewriting questions and answers; None if no provider is set.
 
     It shares the provider's limits, does not retry, and has its own breaker: its timeouts are short and say nothing
     about answers.
     """
     if not isinstance(model, ResilientChatModel):
         return None
-    timeout_s, once = settings.llm.rewriting_timeout_s, RetryPolicy(retries=0)
-    breaker = _breaker(clock, "query reformulation")
+    breaker, once = _breaker(clock, "query reformulation"), RetryPolicy(retries=0)
     provider = replace(model.providers[0], breaker=breaker, policy=once, timeout_s=timeout_s)
-    asked = ResilientChatModel(providers=(provider,), max_tokens=CONDENSED_TOKENS, tokens=model.tokens)
-    return asked.bind(temperature=0, max_tokens=CONDENSED_TOKENS)
+    asked = ResilientChatModel(providers=(provider,), max_tokens=max_tokens, tokens=model.tokens)
+    return asked.bind(temperature=0, max_tokens=max_tokens)
 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:

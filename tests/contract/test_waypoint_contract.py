@@ -33,7 +33,7 @@ def test_a_query_is_answered_in_the_words_of_the_contract(client):
     body = post(client, json={"query": QUESTION}).json()
 
     fields = {"answer", "outcome", "sources", "relatedDocs", "closest", "citations", "confidence", "metadata"}
-    fields |= {"unsupported", "draft"}
+    fields |= {"unsupported", "draft", "answerTranslation"}
     assert set(body) == fields
     assert body["answer"] == ANSWER
     [citation] = body["citations"]
@@ -61,7 +61,7 @@ def test_a_query_is_answered_in_the_words_of_the_contract(client):
 def test_the_answer_leaves_out_no_field_of_the_chains_own():
     assert set(camel_model(Citation).model_fields) == set(Citation.__annotations__)
     assert set(camel_model(Metadata).model_fields) == set(Metadata.__annotations__)
-    assert set(QueryAnswer.model_fields) == set(WHOLE) - {"question", "documents"}
+    assert set(QueryAnswer.model_fields) == set(WHOLE) - {"question", "documents"} | {"answer_translation"}
 
 
 def test_small_talk_has_no_confidence():

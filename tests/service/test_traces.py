@@ -72,6 +72,7 @@ TREE: dict[str, Any] = {
     "generation": {"ResilientChatModel": {}},
     "citations": {},
     "confidence": {},
+    "answer_translation": {},
 }
 STAGES = list(TREE)
 WAYS = ["invoke", "ainvoke", "stream", "astream"]

@@ -15,6 +15,7 @@ INVENTED = "The moon is made of green cheese and glows at night."
 SMALL_TALK = "Thanks!"
 ASKED_BACK = "How much is it?"
 PARTLY = "What do animals do?"
+FOREIGN = "Was machen Fische?"
 RATES = "What is the current rate for a 20 foot container to Colombo?"
 OUTCOMES = {
     "answered": GST,
@@ -37,7 +38,7 @@ def say_outcomes(model: ScriptedModel) -> None:
 
 
 def hold_back(page: Page) -> None:
-    """Answer three questions as a service does: held back, supported in part, and for another desk."""
+    """Answer questions as a service does: held back, supported in part, put into English, and for another desk."""
     parts = {
         BLOCKED: [
             {
@@ -51,6 +52,10 @@ def hold_back(page: Page) -> None:
         PARTLY: [
             {"outcome": "answered", "answer": "Fish swim [1].\n\n- Elephants fly.\n- Birds fly [2].", "documents": []},
             {"citations": [], "closest": [], "unsupported": [[18, 32]], "confidence": None, "metadata": {}},
+        ],
+        FOREIGN: [
+            {"outcome": "answered", "answer": "Fish swim.", "documents": [], "citations": [], "closest": []},
+            {"confidence": None, "answer_translation": "- Fische **schwimmen**.\n- <b>Mehr</b> nicht.", "metadata": {}},
         ],
         RATES: [
             {"outcome": "redirected", "answer": "I cannot quote live rates.", "citations": [], "documents": []},

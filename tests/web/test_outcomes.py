@@ -12,6 +12,7 @@ from tests.web.outcomes import (
     BLOCKED,
     DECLINED,
     DEGRADED,
+    FOREIGN,
     INVENTED,
     OUTCOMES,
     PARTLY,
@@ -155,3 +156,16 @@ def test_words_that_help_stand_alone(page):
 
     expect(exchange.locator(".answer")).to_have_text(HELP)
     expect(exchange.locator(".banner")).to_have_count(0)
+
+
+def test_an_answer_in_the_language_of_the_question_stands_above_the_english_one_and_says_what_it_is(page):
+    hold_back(page)
+    exchange = ask_and_wait(page, FOREIGN)
+    for _ in range(2):
+        translation = exchange.locator(".translation")
+        expect(translation).to_contain_text("Translated by the language model")
+        expect(translation.locator("li")).to_have_text(["Fische schwimmen.", "<b>Mehr</b> nicht."])
+        expect(exchange.locator(".answer")).to_have_text("Fish swim.")
+        assert violations(page) == []
+        page.reload()
+    expect(ask_and_wait(page, GST).locator(".translation")).to_have_count(0)

@@ -75,6 +75,10 @@ TOLD = {
         {"replacement": "I could not find it.", "outcome": "ungrounded"},
         "The answer above is withdrawn: I could not find it.",
     ),
+    "the answer in the language of the question": (
+        {"answer_translation": "Der Satz beträgt 9 %.\n- Mehr nicht."},
+        "Translation, written by the language model:\n  Der Satz beträgt 9 %.\n  - Mehr nicht.\n",
+    ),
     "what no document says": (
         {"answer": "It is 9 %. Elephants fly.", "unsupported": [[11, 25]]},
         "No passage says this:\n  Elephants fly.\n",

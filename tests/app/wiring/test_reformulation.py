@@ -147,3 +147,32 @@ def test_a_question_that_stands_alone_among_the_documents_asks_no_model(services
 
     assert answer["metadata"]["search_query"] == "import rates"
     assert len(groq.requests) == 1
+
+
+FOREIGN: Any = {"question": "Wie hoch ist der Satz der Steuer auf Einfuhren nach Singapur?", "language": "de"}
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_the_answer_to_a_question_in_another_language_comes_in_it_as_well(services, groq, way):
+    groq.replies[:] = [Reply(QUESTION), Reply(ANSWER), Reply("Der Satz beträgt 9 %.")]
+    chain = services.chain
+    answer = chain.invoke(FOREIGN) if way == "invoke" else await chain.ainvoke(FOREIGN)
+
+    assert (answer["answer"], answer["answer_translation"]) == (ANSWER, "Der Satz beträgt 9 %.")
+    *_, translating = groq.requests
+    assert f"Question: {FOREIGN['question']}\nAnswer: It is 9 %." in translating["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("settings", [{"enable_query_reformulation": "off"}, {"llm_provider": "offline"}])
+def test_where_no_question_is_translated_no_answer_is(services, groq, settings):
+    groq.replies[:] = [Reply(ANSWER)]
+
+    assert "answer_translation" not in with_settings(services, **settings).chain.invoke(FOREIGN)
+    assert len(groq.requests) <= 1
+
+
+async def test_the_numbered_chain_translates_no_answer(services, groq):
+    groq.replies[:] = [Reply(QUESTION), Reply("It is 9 % [1].")]
+
+    assert "answer_translation" not in await services.numbered_chain().ainvoke(FOREIGN)
+    assert len(groq.requests) == 2

@@ -139,7 +139,7 @@ function settle(exchange, whole) {
   const draft = [whole.draft, ...sentences].filter(Boolean).join("\n");
   const passages = passagesOf(citations, documents);
   const near = closestOf(closest ?? [], documents);
-  Object.assign(exchange, { answer, draft, outcome, citations, passages, sources, related_docs, closest: near, confidence, metadata, replaced });
+  Object.assign(exchange, { answer, translation: whole.answer_translation, draft, outcome, citations, passages, sources, related_docs, closest: near, confidence, metadata, replaced });
 }
 
 /** @param {ExchangeView} view @param {Record<string, any>} whole @param {unknown} error @param {boolean} stopped */

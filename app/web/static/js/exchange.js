@@ -38,6 +38,7 @@ export class ExchangeView {
     this.drawn = [];
     this.status = element("p", { class: "status" });
     this.above = element("div", { class: "above" });
+    this.translation = element("div", { class: "translation" });
     this.answer = element("div", { class: "answer" });
     this.below = element("div", { class: "below" });
     this.article = element("article", { class: "exchange", id: `a-${exchange.id}`, tabindex: -1 }, this.asked, this.above, this.status, this.answer, foldingButton(this.answer), this.below);
@@ -95,7 +96,7 @@ export class ExchangeView {
 
   #surround() {
     const { exchange } = this;
-    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, confidence(exchange), banner(exchange)].filter(Boolean)));
+    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, confidence(exchange), banner(exchange), exchange.translation && this.translation].filter(Boolean)));
     const below = exchange.state === "done" ? [sources(exchange), closest(exchange, this.drawn), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
@@ -135,11 +136,20 @@ export class ExchangeView {
       replace(this.answer, html);
       this.summary = parts > 1 ? partsSummary(this.answer, exchange.confidence?.parts ?? []) : null;
       connect(this.answer, exchange);
+      if (final && exchange.translation) await this.#translate(exchange.translation);
       return true;
     } catch {
       if (!this.#isBare()) this.answer.replaceChildren(element("p", { class: "bare", text: answer }));
       return false;
     }
+  }
+
+  /** Draw the answer in the language of the question; what it is stands above it. @param {string} answer */
+  async #translate(answer) {
+    const { html } = await request("page/render", { method: "POST", body: { answer } });
+    const words = element("div", { class: "words" });
+    replace(words, html);
+    this.translation.replaceChildren(element("p", { class: "searched", text: t("answer.translation") }), words);
   }
 
   #isBare() {
@@ -172,7 +182,7 @@ export class ExchangeView {
     const sources = count && t("answer.sources", { count });
     const confidence = exchange.confidence && isAnswer(exchange) && t(`confidence.${levelOf(exchange.confidence.level)}`);
     const near = exchange.closest?.length && t("answer.closest", { count: exchange.closest.length });
-    return [removed(exchange)?.textContent, outcome, words.textContent?.trim(), sources, near, confidence].filter(Boolean).map((part) => part?.replace(/\.$/, "")).join(". ");
+    return [removed(exchange)?.textContent, outcome, exchange.translation, words.textContent?.trim(), sources, near, confidence].filter(Boolean).map((part) => part?.replace(/\.$/, "")).join(". ");
   }
 
   /** @param {string} text */

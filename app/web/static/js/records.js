@@ -3,7 +3,7 @@ import { embedded } from "./api.js";
 import { state } from "./state.js";
 
 /** What is kept of one question and its answer; `passages` has, for each citation, the source's own words.
- * @typedef {{id: string, question: string, asked: number, state: string, answer?: string, outcome?: string, citations?: any[],
+ * @typedef {{id: string, question: string, asked: number, state: string, answer?: string, translation?: string, outcome?: string, citations?: any[],
  *   passages?: any[], sources?: any[], related_docs?: any[], closest?: any[], draft?: string, confidence?: any, metadata?: any, feedback?: number,
  *   replaced?: boolean, alone?: boolean, numbers?: (number | null)[]}} Exchange
  * @typedef {{id: string, title: string, changed: number, exchanges: Exchange[], shared?: string}} Conversation */
