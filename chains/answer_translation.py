@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 import prompts
 from chains.callbacks import Limited
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.history import without_markers
 from chains.state import Scored
 
@@ -52,7 +52,7 @@ class TranslateAnswer(Runnable[Scored, Translated]):
         timeout_s: float = 10,
         clock: Clock | None = None,
     ) -> None:
-        self._model = Limited(model, timeout_s, clock or SystemClock(), "translation_failed")
+        self._model = Limited(model, timeout_s, clock or Clock(), "translation_failed")
         self._reads_english = reads_english
         self._instructions = SystemMessage(prompts.load("translate_answer") if prompt is None else prompt)
 

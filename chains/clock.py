@@ -3,31 +3,20 @@
 import asyncio
 import time
 from datetime import UTC, datetime
-from typing import Protocol
 
 
-class Clock(Protocol):
-    """Tells the time and waits."""
+class Clock:
+    """The machine's own clock; tests hand in one that stands still."""
 
     def now(self) -> float:
         """Return a time in seconds that only grows; its zero means nothing."""
-
-    def sleep(self, seconds: float) -> None: ...
-
-    async def asleep(self, seconds: float) -> None:
-        """Wait without holding up the event loop."""
-
-
-class SystemClock:
-    """The machine's own clock."""
-
-    def now(self) -> float:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
     async def asleep(self, seconds: float) -> None:
+        """Wait without holding up the event loop."""
         await asyncio.sleep(seconds)
 
 

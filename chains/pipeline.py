@@ -9,7 +9,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnablePassthrou
 
 from chains.citations import CiteSources
 from chains.cited_answer import CitedAnswer, call_handlers, check_model, check_retriever, check_stages, output_of
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.confidence.levels import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
 from chains.generation import ChatModel, generate
@@ -100,7 +100,7 @@ def build_chain(
     """
     check_retriever(retriever)
     check_model(model)
-    timer, cite = clock or SystemClock(), citations or CiteSources()
+    timer, cite = clock or Clock(), citations or CiteSources()
     query: Runnable[Any, Any] = step_of(reformulation or Reformulate())
     if is_text := output_of(query) is str:  # As of `prompt | model | StrOutputParser()`.
         query = RunnablePassthrough.assign(history=QuickStep(_history)) | query

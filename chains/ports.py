@@ -71,6 +71,11 @@ class ChunkStore(Protocol):
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return those of the given chunks that exist, in any order."""
 
+    def documents(self) -> Sequence[tuple[str, int, str, str]]:
+        """Return the id of each document, the number of its chunks, and the ids of the first and the last."""
+
+    def chunks_of(self, document: str) -> list[str]: ...
+
 
 class ChunkPlace(NamedTuple):
     """Where a chunk stands: its document, its number there, the heading above it (or ""), and its words."""

@@ -18,7 +18,7 @@ from app.http.server import create_app
 from app.http.uvicorn_compat import BoundedConnection
 from app.settings import Settings, load_settings
 from app.wiring import open_index, open_service
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from tests.exchange import read_exchange
 from tests.fakes import MODEL
 from tests.faulty import FaultyGroq, running
@@ -77,7 +77,7 @@ def serving(
     settings: Settings, *, connection: type[BoundedConnection] = BoundedConnection, clock: Clock | None = None
 ) -> served:
     """Run the service while the body runs; it gives its address."""
-    app = create_app(open_service(settings, clock=clock or SystemClock()))
+    app = create_app(open_service(settings, clock=clock or Clock()))
     return served(app, connection=connection, proxies="127.0.0.1")
 
 

@@ -1,7 +1,9 @@
 """A clock for tests: it stands still, and waiting moves it on at once."""
 
+from chains.clock import Clock
 
-class StoppedClock:
+
+class StoppedClock(Clock):
     """Keeps what was slept, in seconds."""
 
     def __init__(self, now: float = 1000.0) -> None:

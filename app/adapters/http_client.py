@@ -23,7 +23,7 @@ import httpx
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from chains.callbacks import check_time, left_s
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.errors import WaypointError
 from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, aretrying, retrying
 
@@ -249,7 +249,7 @@ class ServiceCalls:
         connection = {} if kind.keeps_connection else {"Connection": "close"}
         self._client, self._async_client = client(headers=connection, max_bytes=kind.max_bytes), async_client()
         self._kind, self._timeout_s = kind, timeout_s
-        self._policy, self._clock = policy or RetryPolicy(), clock or SystemClock()
+        self._policy, self._clock = policy or RetryPolicy(), clock or Clock()
         self._breaker = CircuitBreaker(
             clock=self._clock, name=kind.name, open_error=partial(kind.error, failure="circuit_open")
         )

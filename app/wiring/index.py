@@ -24,7 +24,7 @@ from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.library import Library, read_scopes
 from app.wiring.storage import bring_index_over, current_of, folder_beside, ledger_of, parser, stored_index
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.engine import Engine, PlainEngine, Reading
 from chains.ingestion.files import Problem
@@ -170,7 +170,7 @@ class Index:
 
 def open_index(settings: Settings, *, clock: Clock | None = None, parts: Parts | None = None) -> Index:
     """Return the index that the settings name; nothing is read before it is asked for."""
-    clock, parts = clock or SystemClock(), parts or Parts()
+    clock, parts = clock or Clock(), parts or Parts()
     keep_faults(Faults(ledger_of(settings)).keep)
     caches = Caches(settings, clock)
     embedder: Embeddings = hooks.load("embeddings", settings.embedding.provider)(settings, clock)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -16,7 +16,7 @@ from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, WordIndex
 from chains.retrieval import strategies
-from chains.retrieval.filters import ByDocument, FieldIndex
+from chains.retrieval.filters import FieldIndex
 from chains.retrieval.retriever import ChunkRetriever
 
 INPUT_TYPE = "input_type"
@@ -119,7 +119,7 @@ def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: 
 def _searching(settings: Settings, store: ChunkStore, words: WordIndex) -> dict[str, Any]:
     """Return what every search of the index has. A server does the work itself, for as many questions as there are."""
     executor = None if settings.asks_a_server else half_of_the_cores("search")
-    fields = FieldIndex(cast("ByDocument", store))
+    fields = FieldIndex(store)
     return {"store": store, "fields": fields, "executor": executor, **limits(settings)}
 
 

@@ -13,7 +13,7 @@ from langchain_core.runnables import run_in_executor
 from pydantic import BaseModel, TypeAdapter
 
 from chains.callbacks import LEVELS, LevelName, note
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 
 __all__ = ["EVENTS", "LEVELS", "CacheStats", "Event", "LevelName"]
 
@@ -65,7 +65,7 @@ class MemoryStore(ExpiringStore):
     def __init__(self, *, capacity: int, ttl_s: float | None = None, clock: Clock | None = None) -> None:
         self._ttl_s = ttl_s
         self._lock = threading.Lock()
-        timer = (clock or SystemClock()).now
+        timer = (clock or Clock()).now
         self._values: TLRUCache[str, _Value] = TLRUCache(
             capacity,
             lambda _, value, now: math.nextafter(now + value.ttl_s, math.inf),  # At its end a value is still there.

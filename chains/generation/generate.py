@@ -15,7 +15,7 @@ from langchain_core.runnables.graph import Graph
 
 import prompts
 from chains.callbacks import call_in_time, iterate_in_time, register, time_limit
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.generation.native import ATTACHED, NativeMarkers, attach, citable, cites_in_streams
 from chains.generation.reply import ReasoningFilter, shown_part, without_reasoning
@@ -74,7 +74,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         self._unread = unread
         self._translations = prompts.translations() if translations is None else translations
         self._history = history or HistoryWindow()
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._keeps_deadline = getattr(model, "keeps_deadline", False)
 
     @property

@@ -13,7 +13,7 @@ from langchain_core.runnables.config import run_in_executor
 
 import prompts
 from chains.callbacks import Limited
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.history import Turn, without_markers
 from chains.reformulation.terms import terms
@@ -53,7 +53,7 @@ class Condense:
         timeout_s: float = 3,
         clock: Clock | None = None,
     ) -> None:
-        self._model = Limited(model, timeout_s, clock or SystemClock(), "reformulation_failed")
+        self._model = Limited(model, timeout_s, clock or Clock(), "reformulation_failed")
         instructions = prompts.load("condense") if prompt is None else prompt
         try:
             self._prompt = ChatPromptTemplate([("system", instructions), ("human", self._asked)])

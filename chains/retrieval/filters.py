@@ -8,14 +8,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
-from langchain_core.documents import Document
 from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig
 from pydantic import WithJsonSchema
 
 from chains.documents.audience import Audience, audience_in, audience_of, configurable_of
 from chains.errors import ConfigurationError, QuestionError
+from chains.ports import ChunkStore
 
 MOST_FIELDS, MOST_VALUES, LONGEST_VALUE = 10, 50, 200
 # Metadata of a passage's place and of its making; nobody asks for documents by them.
@@ -145,22 +145,10 @@ def filters_of(config: RunnableConfig | None, asked: object = None) -> Filters:
     return Filters(audience_in(config), **wanted, conditions=conditions_of(asked))
 
 
-class ByDocument(Protocol):
-    """An index of passages that knows their documents."""
-
-    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the passages that exist, in any order."""
-
-    def documents(self) -> Sequence[tuple[str, int, str, str]]:
-        """Return the id of each document, the number of its passages, and the ids of the first and the last."""
-
-    def chunks_of(self, document: str) -> list[str]: ...
-
-
 class FieldIndex:
     """Which passages of one state of an index filters leave, by the metadata of its documents' first passages."""
 
-    def __init__(self, index: ByDocument) -> None:
+    def __init__(self, index: ChunkStore) -> None:
         self._index = index
 
     @cached_property

@@ -19,7 +19,7 @@ from chains.documents.versions import LABELS, editions_in, names_edition, two_ve
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore
 from chains.question import check_fields
-from chains.retrieval.filters import ByDocument, FieldIndex, Filters, filters_of
+from chains.retrieval.filters import FieldIndex, Filters, filters_of
 from chains.text.overviews import MOST_HELD, overview_of
 
 
@@ -37,7 +37,7 @@ class Titles(Protocol):
         """Return a title with what stands behind it."""
 
 
-def whole_documents(query: str, titles: Titles, index: ByDocument, found: Sequence[Document]) -> list[str] | None:
+def whole_documents(query: str, titles: Titles, index: ChunkStore, found: Sequence[Document]) -> list[str] | None:
     """Return the ids of the passages for a question about whole documents; None where it is none, or names no document.
 
     Args:
@@ -156,7 +156,7 @@ class CurrentRetriever(ChunkRetriever):
     question about documents as wholes is answered from them: from the beginning of each, or from all of one or two.
     """
 
-    index: SkipValidation[Callable[[], ByDocument]]
+    index: SkipValidation[Callable[[], ChunkStore]]
     over: SkipValidation[Callable[[Any], ChunkRetriever]]
     titles: SkipValidation[Callable[[Any, Audience], Titles | None]]
 
@@ -181,7 +181,7 @@ class CurrentRetriever(ChunkRetriever):
         return [with_metadata(one, {LABELS: told}) if told else one for one, told in zip(found, labels, strict=True)]
 
 
-def fetched(store: ChunkStore | ByDocument, found: Mapping[str, Mapping[str, float]]) -> list[Document]:
+def fetched(store: ChunkStore, found: Mapping[str, Mapping[str, float]]) -> list[Document]:
     """Return the found chunks in their order, with their scores in the metadata; one deleted meanwhile is left out."""
     documents = {document.id: document for document in store.get_by_ids(list(found))}
     return [with_metadata(documents[id_], scores) for id_, scores in found.items() if id_ in documents]

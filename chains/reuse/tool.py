@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
@@ -23,6 +23,7 @@ from chains.documents.naming import (
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
 from chains.history import HistoryMessage
 from chains.logs import get_logger
+from chains.question import question_with
 from chains.retrieval.filters import QuestionFilters
 from chains.retrieval.passages import Retriever, retrieve
 from chains.state import Answer, Citation, Outcome, Passage, Question
@@ -90,14 +91,14 @@ def as_tool(
         audience: who sees the answers of a call that names no audience; by default its caller.
     """
 
-    def ask(**given: Any) -> tuple[str, Answer]:
+    def ask(question: str, **options: Any) -> tuple[str, Answer]:
         with _advising(audience, exceptions_to_handle):
-            answer = chain.invoke(tool_question(**given))
+            answer = chain.invoke(question_with(question, **options))
         return content_of(answer), answer
 
-    async def aask(**given: Any) -> tuple[str, Answer]:
+    async def aask(question: str, **options: Any) -> tuple[str, Answer]:
         with _advising(audience, exceptions_to_handle):
-            answer = await chain.ainvoke(tool_question(**given))
+            answer = await chain.ainvoke(question_with(question, **options))
         return content_of(answer), answer
 
     named: dict[str, Any] = {"name": name, "description": description, "args_schema": ToolInput}
@@ -135,10 +136,7 @@ def as_search_tool(
         top_k: how many passages it gives at most.
         audience: who sees what a call without an audience finds; by default its caller.
     """
-    search = retrieve(retriever)
-
-    def asked(query: str, filters: dict[str, Any] | None) -> Any:
-        return {"question": query, "top_k": top_k} | ({"filters": filters} if filters else {})
+    search: Runnable[Any, list[Passage]] = retrieve(retriever)
 
     def found(passages: Sequence[Passage]) -> tuple[str, list[Document]]:
         documents = [Document(one["content"], metadata={**one["metadata"], "score": one["score"]}) for one in passages]
@@ -146,11 +144,11 @@ def as_search_tool(
 
     def find(query: str, filters: dict[str, Any] | None = None) -> tuple[str, list[Document]]:
         with _advising(audience, (Exception,)):
-            return found(search.invoke(asked(query, filters)))
+            return found(search.invoke(question_with(query, top_k=top_k, filters=filters)))
 
     async def afind(query: str, filters: dict[str, Any] | None = None) -> tuple[str, list[Document]]:
         with _advising(audience, (Exception,)):
-            return found(await search.ainvoke(asked(query, filters)))
+            return found(await search.ainvoke(question_with(query, top_k=top_k, filters=filters)))
 
     named: dict[str, Any] = {"name": name, "description": description, "args_schema": SearchToolInput}
     return StructuredTool.from_function(find, afind, **named, **_CITED, handle_validation_error=True)
@@ -163,7 +161,11 @@ def content_of(answer: Answer, numbers: Mapping[int, int] | None = None) -> str:
     """
     citations, shown = answer["citations"], numbers or {}
     lines = [numbered_text(answer["answer"], citations, shown, doubts=True)]
-    if sources := numbered_sources(citations, shown) + unnumbered_sources(citations):
+    marked = {shown.get(own, own): place_text(place_of(one)) for own, one in cited_by_number(citations).items()}
+    # What supports a sentence without a marker is named as well.
+    others = (place_text(place_of(one)) for one in citations if one["matched"] and one["number"] is None)
+    sources = [f"[{number}] {name}" for number, name in sorted(marked.items())]
+    if sources := sources + [f"- {name}" for name in dict.fromkeys(others) if name not in marked.values()]:
         lines += ["", "Sources:", *sources]
     if unsupported := unsupported_sentences(answer):
         lines += ["", "No passage supports:", *(f"- {one_line(sentence)}" for sentence in unsupported)]
@@ -195,19 +197,6 @@ def numbered_text(
     return text
 
 
-def numbered_sources(citations: Sequence[Citation], numbers: Mapping[int, int] | None = None) -> list[str]:
-    """Return a line for each source that the text marks, in the order of the numbers."""
-    shown = {(numbers or {}).get(number, number): citation for number, citation in cited_by_number(citations).items()}
-    return [f"[{number}] {place_text(place_of(citation))}" for number, citation in sorted(shown.items())]
-
-
-def unnumbered_sources(citations: Sequence[Citation]) -> list[str]:
-    """Return a line for each further source, which supports a sentence without a marker."""
-    marked = {place_text(place_of(citation)) for citation in cited_by_number(citations).values()}
-    others = (place_text(place_of(one)) for one in citations if one["matched"] and one["number"] is None)
-    return [f"- {name}" for name in dict.fromkeys(others) if name not in marked]
-
-
 def advice_on(error: Exception) -> str:
     """Return the advice to a model about an error, without inner detail; the log gets the error's kind."""
     log.warning("tool_failed", error=type(error).__name__)
@@ -219,13 +208,6 @@ def advice_on(error: Exception) -> str:
         case WaypointError(is_retryable=False):
             return _GIVE_UP
     return _ONCE_MORE
-
-
-def tool_question(
-    question: str, history: Sequence[HistoryMessage] | None = None, filters: dict[str, Any] | None = None
-) -> Question:
-    given = {"question": question, "history": list(history or ()), "filters": filters}
-    return cast("Question", {name: value for name, value in given.items() if value})
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
 from chains.callbacks import Limited
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.errors import SafetyCheckError
 from chains.history import turns_of
 from chains.ports import SELF_HARM, ModerationResult, Moderator
@@ -53,7 +53,7 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
         timeout_s: float = 10,
         clock: Clock | None = None,
     ) -> None:
-        self._ask = Limited(moderator, timeout_s, clock or SystemClock(), "moderation_failed")
+        self._ask = Limited(moderator, timeout_s, clock or Clock(), "moderation_failed")
         self._refusals = refusals
         self._ignored = frozenset(ignored)
 

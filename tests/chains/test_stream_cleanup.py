@@ -15,7 +15,7 @@ from app.settings import load_settings
 from app.wiring.llm import providers
 from chains.around import ObservedRunnable
 from chains.citations import CiteSources
-from chains.clock import SystemClock
+from chains.clock import Clock
 from chains.generation.resilient import ResilientChatModel
 from tests.chains.gst import QUESTION, gst_chain
 from tests.waiting import PATIENCE_S
@@ -63,7 +63,7 @@ async def endless() -> AsyncIterator[tuple[Endless, Any]]:
         llm_api_key="gsk_test", llm_base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     )
     chain = gst_chain(
-        citations=CiteSources(checked=False), model=ResilientChatModel(providers=providers(settings, SystemClock()))
+        citations=CiteSources(checked=False), model=ResilientChatModel(providers=providers(settings, Clock()))
     )
     yield script, chain
     server.close()

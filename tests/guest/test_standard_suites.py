@@ -33,7 +33,7 @@ from app.wings.offline.model import OfflineChatModel
 from app.wiring import Service
 from app.wiring.llm import providers
 from chains.caching.typed_cache import CacheStats, MemoryStore, TypedCache
-from chains.clock import SystemClock
+from chains.clock import Clock
 from chains.generation.reply import UndegradedCache
 from chains.generation.resilient import ResilientChatModel
 from tests.chains.gst import Shelf, gst_chain
@@ -91,7 +91,7 @@ class Resilient(Groq):
     @property
     def chat_model_params(self) -> dict[str, Any]:
         settings = load_settings(_env_file=None, llm_api_key="gsk_test", llm_base_url=self.groq.url)
-        return {"providers": tuple(providers(settings, SystemClock()))}
+        return {"providers": tuple(providers(settings, Clock()))}
 
 
 class Offline:

@@ -21,7 +21,7 @@ from starlette.types import Message, Receive
 from app.http.errors import RequestRefusedError
 from app.http.policy import KILOBYTE, MEGABYTE
 from app.ports import MOST_MB
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.logs import get_logger
 
 log = get_logger(__name__)
@@ -189,7 +189,7 @@ class RateLimit:
         self.rate = rate
         self.shared = FixedWindowRateLimiter(storage)
         self.local = FixedWindowRateLimiter(MemoryStorage())
-        self.clock = clock or SystemClock()
+        self.clock = clock or Clock()
         self.retry_storage_at = -math.inf
 
     async def check(self, caller: str, questions: int, pages: str | None) -> dict[str, str]:

@@ -32,9 +32,9 @@ from chains.documents.audience import audience_in, called_by
 from chains.documents.library import around, parts_of
 from chains.documents.naming import Place, place_in, place_name, unsupported_sentences
 from chains.history import HistoryMessage
-from chains.question import QUERY_MAX_CHARACTERS
+from chains.question import QUERY_MAX_CHARACTERS, question_with
 from chains.retrieval.filters import QuestionFilters
-from chains.reuse.tool import advice_on, content_of, numbered_text, tool_question
+from chains.reuse.tool import advice_on, content_of, numbered_text
 from chains.state import Outcome, Passage
 
 INSTRUCTIONS = (
@@ -130,7 +130,7 @@ class DocumentServer(FastMCP[Any]):
         Says so where the documents hold no answer.
         """
         config = self._config_of(context.request_context.request)
-        answer = await self._services.chain.ainvoke(tool_question(question, history, filters), config)
+        answer = await self._services.chain.ainvoke(question_with(question, history=history, filters=filters), config)
         confidence = answer["confidence"]
         output = AskOutput(
             answer=numbered_text(answer["answer"], answer["citations"], doubts=True),

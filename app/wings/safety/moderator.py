@@ -18,7 +18,7 @@ from app.ports import Moderation, Trial
 from app.settings import Settings
 from app.wiring.llm import close, providers
 from app.wiring.observability import QUESTION
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.errors import ModerationError
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import SELF_HARM, ModerationResult, Moderator
@@ -149,7 +149,7 @@ def _guard_model(settings: Settings, clock: Clock) -> tuple[Moderator, Callable[
 
 
 def trials(settings: Settings) -> Iterator[Trial]:
-    moderation, provider = moderation_of(settings, SystemClock()), settings.moderation.provider
+    moderation, provider = moderation_of(settings, Clock()), settings.moderation.provider
     if moderation is None:
         yield Trial("moderation", None, "MODERATION_PROVIDER")
         return

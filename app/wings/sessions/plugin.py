@@ -10,7 +10,7 @@ from app.adapters.identity import Authenticator, Identity, IdentityStoreError, s
 from app.hooks import from_extra
 from app.settings import Settings
 from app.wiring.service import Access
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.logs import get_logger
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class AuthService:
     def __init__(self, url: str, *, timeout_s: float = 5, max_tokens: int = 10_000, clock: Clock | None = None) -> None:
         self._url = f"{url.rstrip('/')}/auth/validate"
         self._client = httpx.AsyncClient(timeout=timeout_s)
-        timer = (clock or SystemClock()).now
+        timer = (clock or Clock()).now
         # By the tokens' hashes: a dump of the memory then holds no session.
         self._known: TTLCache[bytes, Identity] = TTLCache(max_tokens, KNOWN_TTL_S, timer)
         self._refused: TTLCache[bytes, None] = TTLCache(max_tokens, REFUSED_TTL_S, timer)

@@ -9,7 +9,7 @@ from app.wiring import Parts, Service, open_index, open_service
 from app.wiring.caches import Caches
 from app.wiring.storage import ledger_of
 from chains.caching.typed_cache import LEVELS
-from chains.clock import SystemClock
+from chains.clock import Clock
 from chains.output import merge
 from tests.chains.caching.chain import Chain
 from tests.corpora import write_documents
@@ -138,8 +138,8 @@ def test_callers_of_another_audience_never_share_passages(corpus, groq):
 def told_by_another(*, settings: dict[str, Any] | None = None, scope: str = "intents") -> str | None:
     """Return whether an answer that was made with the default settings is told under others, over the same store."""
     shared: Any = {"cache_enabled": True, "cache_backend": "ledger"}
-    first = Caches(load_settings(**shared), SystemClock())
-    other = Caches(load_settings(**shared, **(settings or {})), SystemClock())
+    first = Caches(load_settings(**shared), Clock())
+    other = Caches(load_settings(**shared, **(settings or {})), Clock())
     first.answers(Chain(), lambda: "1", scope="intents").invoke(QUESTION)
     return other.answers(Chain(), lambda: "1", scope=scope).invoke(QUESTION)["metadata"]["cache"]
 

@@ -7,7 +7,7 @@ from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
 from app.wiring import Parts, open_index, open_service
 from app.wiring.llm import chat_model, providers
-from chains.clock import SystemClock
+from chains.clock import Clock
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import FourCharacters
 from tests.corpora import write_documents
@@ -34,7 +34,7 @@ def corpus(tmp_path):
 def test_the_embeddings_key_is_that_of_the_language_model_where_there_is_no_other(httpserver: HTTPServer, keys, sent):
     httpserver.expect_request("/v1/embeddings").respond_with_json({"data": [{"index": 0, "embedding": [1.0]}]})
     settings = load_settings(**EMBEDDINGS, **keys, embedding_base_url=httpserver.url_for("/v1"))
-    open_index(settings, clock=SystemClock()).embedder.embed_query("x")
+    open_index(settings, clock=Clock()).embedder.embed_query("x")
 
     assert httpserver.log[0][0].headers.get("Authorization") == sent
 
@@ -74,11 +74,11 @@ ELSEWHERE = "http://127.0.0.1:9/v1"
 
 
 def model_of(**settings: Any) -> Any:
-    return chat_model(load_settings(**settings), WordEmbeddings(), clock=SystemClock(), tokens=FourCharacters())
+    return chat_model(load_settings(**settings), WordEmbeddings(), clock=Clock(), tokens=FourCharacters())
 
 
 def providers_of(**settings: Any) -> list[Any]:
-    return list(providers(load_settings(**settings), SystemClock()))
+    return list(providers(load_settings(**settings), Clock()))
 
 
 def test_the_offline_answerer_answers_alone_without_a_provider_and_is_the_last_resort_unless_there_is_none():

@@ -93,7 +93,8 @@ class Held:
 
 
 def test_unknown_field_is_refused_with_those_that_the_caller_may_know() -> None:
-    index = FieldIndex(Held())
+    held: Any = Held()
+    index = FieldIndex(held)
     wanted = conditions_of({"owner": "Finance"})
     assert index.ids(Filters(conditions=wanted)) == ["pay"]
     with pytest.raises(QuestionError) as refused:

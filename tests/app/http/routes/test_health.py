@@ -18,7 +18,7 @@ from app.wiring import Service, open_service
 from app.wiring.observability import Check, backend_checks, index_check, provider_check
 from benchmarks.processes import free_port
 from chains.around import Call
-from chains.clock import Clock, SystemClock
+from chains.clock import Clock
 from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.generation.rate_limiter import RateLimiter
 from chains.generation.resilient import Provider
@@ -90,7 +90,7 @@ def provider_of_nothing(clock: Clock) -> Provider:
 
 
 async def test_an_open_breaker_is_told_and_degrades():
-    provider = provider_of_nothing(SystemClock())
+    provider = provider_of_nothing(Clock())
     closed = await readiness(provider_check(provider)).report()
     with pytest.raises(LLMUnavailableError), provider.breaker.guard():
         raise LLMUnavailableError

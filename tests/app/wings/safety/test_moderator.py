@@ -14,7 +14,7 @@ from app.ports import Moderation
 from app.settings import SettingsError, load_settings
 from app.wings.safety.moderator import OpenAIModeration, moderation_of, read_verdict
 from app.wiring import Parts, open_service
-from chains.clock import SystemClock
+from chains.clock import Clock
 from chains.errors import ModerationError
 from chains.ports import ModerationResult
 from chains.resilience import RetryPolicy
@@ -26,7 +26,7 @@ KEY: dict[str, Any] = {"llm_api_key": "gsk_test", "moderation_provider": "groq"}
 
 
 def moderation(clock: Any = None, **settings: Any) -> Moderation:
-    made = moderation_of(load_settings(**settings), clock or SystemClock())
+    made = moderation_of(load_settings(**settings), clock or Clock())
     assert made is not None
     return made
 
@@ -108,7 +108,7 @@ def test_openai_moderates_by_the_key_of_the_language_model_only_where_it_is_aske
 
 @pytest.mark.parametrize("settings", [{}, {**KEY, "safety_enabled": False}])
 def test_nobody_is_asked_where_it_is_off(settings):
-    assert moderation_of(load_settings(**settings), SystemClock()) is None
+    assert moderation_of(load_settings(**settings), Clock()) is None
 
 
 def test_a_service_asks_counts_and_tells_and_keeps_no_answer_without_a_verdict(groq: FakeGroq, tmp_path):
