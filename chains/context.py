@@ -13,6 +13,7 @@ SHORTEST_TRIMMED = 80
 SEPARATOR_TOKENS = 4
 # More characters than a token has on average in any language.
 TOKEN_CHARACTERS = 8
+_SEPARATORS = {"title": "\n\n", "numbered": "\n\n---\n\n"}  # What stands between two passages.
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,12 @@ class FormatContext:
         sections are put on one line with their brackets escaped, and a bracket that opens a line of a document gets a
         backslash. Nothing in a document can write the context's own tags.
         """
-        header, separator = _FORMS[self.style]
+        separator = _SEPARATORS[self.style]
         entries: list[str] = []
         shown: list[Passage] = []
         left = self.max_tokens
         for passage in passages:
-            head = header(passage, len(shown) + 1)
+            head = self._header(passage, len(shown) + 1)
             text = "\n".join(filter(None, (passage["metadata"].get("table_head"), passage["content"].strip())))
             if self.passage_characters is not None and len(text) > self.passage_characters:
                 text = f"{text[: self.passage_characters]}…"
@@ -72,11 +73,19 @@ class FormatContext:
             left -= self.tokens.count(f"{body}{separator}")
         return Context(text=separator.join(entries), passages=shown)
 
+    def _header(self, passage: Passage, number: int) -> str:
+        """Return `[i] Title > Section`, or in the numbered style `[i] Source: Title - Page N`."""
+        metadata = passage["metadata"]
+        title, section = metadata.get("title"), metadata.get("section")
+        if self.style == "title":
+            return f"[{number}] {_label(place_name(title or UNTITLED, section))}"
+        return f"[{number}] Source: {_label(title or 'Unknown')} - Page {_label(metadata.get('page') or 'N/A')}"
+
     def _with_sections(self, shown: Sequence[Passage], siblings: Sequence[Passage], left: int) -> list[Passage]:
         """Return the passages with those siblings that fit into the tokens, each section together and in its order."""
         chosen = {_place(passage): passage for passage in shown}
         for one in siblings:
-            texts = (titled_header(one, len(chosen)), one["metadata"].get("table_head") or "", one["content"])
+            texts = (self._header(one, len(chosen)), one["metadata"].get("table_head") or "", one["content"])
             tokens = sum(map(self.tokens.count, texts)) + SEPARATOR_TOKENS
             if _place(one) not in chosen and tokens <= left:
                 chosen[_place(one)] = one
@@ -90,24 +99,6 @@ def _place(passage: Passage) -> tuple[object, tuple[int, str]]:
     metadata = passage["metadata"]
     section = metadata.get("doc_id"), metadata.get("section_path")
     return section, (int(metadata.get("chunk_index") or 0), passage["content"])
-
-
-def titled_header(passage: Passage, number: int) -> str:
-    """Return `[i] Title > Section`, or `[i] Title` where there is no section."""
-    title = passage["metadata"].get("title") or UNTITLED
-    section = passage["metadata"].get("section")
-    return f"[{number}] {_label(place_name(title, section))}"
-
-
-def numbered_header(passage: Passage, number: int) -> str:
-    """Return `[i] Source: Title - Page N`, with `Unknown` and `N/A` where the passage does not say."""
-    metadata = passage["metadata"]
-    title, page = metadata.get("title") or "Unknown", metadata.get("page") or "N/A"
-    return f"[{number}] Source: {_label(title)} - Page {_label(page)}"
-
-
-# The header of each passage, and what stands between two.
-_FORMS = {"title": (titled_header, "\n\n"), "numbered": (numbered_header, "\n\n---\n\n")}
 
 
 def _label(text: object) -> str:

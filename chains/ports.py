@@ -10,22 +10,13 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 from numpy.typing import NDArray
 
+Progress = Callable[[int, int, str], None]
+"""Is told how many units of a long task are done, of how many, and the name of the one just finished."""
 
-class Progress(Protocol):
-    """Receives the progress of a long task."""
-
-    def __call__(self, done: int, total: int, label: str, /) -> None:
-        """Report `done` of `total` units; `label` names the one just finished."""
-
+WordSimilarity = Callable[[Sequence[str], Sequence[str]], NDArray[np.float32]]
+"""Returns the cosines of words by their meaning, folded to lower case, shape (len(first), len(second))."""
 
 CHARACTERS_PER_TOKEN = 4
-
-
-class WordSimilarity(Protocol):
-    """Compares words by their meaning."""
-
-    def __call__(self, first: Sequence[str], second: Sequence[str], /) -> NDArray[np.float32]:
-        """Return the cosines of the words, folded to lower case, shape (len(first), len(second))."""
 
 
 class TokenCounter(Protocol):

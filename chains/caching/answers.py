@@ -175,11 +175,10 @@ class CachedRetriever(ChunkRetriever):
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         limits: dict[str, Any] = {"top_k": top_k, "threshold": threshold}
         version = self.version()
-        if version is None:
-            return self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
         key = canonical([version, query, limits, asdict(filters)])
-        found = self.cache.get(key)
+        found = self.cache.get(key) if version else None
         if found is None:
             found = self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
-            self.cache.set(key, found)
+            if version:
+                self.cache.set(key, found)
         return found

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from langchain_core.messages import AIMessage
 
@@ -110,23 +109,16 @@ class CiteSources:
 
     def gate(self, markers: NumberedMarkers, state: Contextualised) -> SentenceGate | None:
         """Return what checks the sentences of a stream; None where words are shown as they come."""
-        if not self.checked or not state["context"]["passages"]:
-            return None
-        return SentenceGate(partial(self._check, markers=markers, state=state, numbers={}))
+        shown, asked, numbers = state["context"]["passages"], _asked(state), dict[tuple[object, object], int]()
 
-    def _check(
-        self, text: str, markers: NumberedMarkers, state: Contextualised, numbers: dict[tuple[object, object], int]
-    ) -> CheckedText:
-        """Return what of a part of the answer the passages support; its markers are final.
+        def check(text: str) -> CheckedText:
+            references, notes = read_numbers(text, markers.cited), list[tuple[int, int]]()
+            if self.style == "title":
+                references, notes = read_references(text, shown)
+            notes = [*notes, *((note.start, note.end) for note in bibliography(text, shown))]
+            return self._cite(text, references, shown, asked, notes=notes, numbers=numbers)
 
-        `numbers` are those of the parts before, and get new ones.
-        """
-        shown = state["context"]["passages"]
-        references, notes = read_numbers(text, markers.cited), list[tuple[int, int]]()
-        if self.style == "title":
-            references, notes = read_references(text, shown)
-        notes = [*notes, *((note.start, note.end) for note in bibliography(text, shown))]
-        return self._cite(text, references, shown, _asked(state), notes=notes, numbers=numbers)
+        return SentenceGate(check) if self.checked and shown else None
 
     def __call__(self, state: Generated) -> CitationResult:
         shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)

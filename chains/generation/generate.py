@@ -64,6 +64,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     ) -> None:
         self._hides_reasoning = getattr(model, "hides_reasoning", False)
         self._make_block = citable(model) if native_citations else None
+        self._streams = self._make_block is None or cites_in_streams(self._make_block)
         self._variables = {name: name for name in VARIABLES} | dict(variables or {})
         own = "" if system else prompts.load("reminder")
         self._reminder = own if reminder is None else reminder
@@ -112,11 +113,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     def stream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[BaseMessage]:
-        if self._make_block and not cites_in_streams(self._make_block):
+        if not self._streams or self._canned(input):
             yield self.invoke(input, config)
-            return
-        if canned := self._canned(input):
-            yield canned
             return
         chunks: Any = self.model.stream(self._filled(input), config)
         register(_callbacks(config), chunks.close)
@@ -129,11 +127,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     async def astream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[BaseMessage]:
-        if self._make_block and not cites_in_streams(self._make_block):
+        if not self._streams or self._canned(input):
             yield await self.ainvoke(input, config)
-            return
-        if canned := self._canned(input):
-            yield canned
             return
         chunks = self.model.astream(self._filled(input), config)
         reading = self._reading(input)

@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 from chains.errors import ConfigurationError
 from chains.generation import compat
 from chains.state import Passage
+from chains.text.letters import one_line
 
 ATTACHED = "The numbered documents are attached to the question; the title of each begins with its number."
 """Stands in the prompt in place of the documents."""
@@ -83,7 +84,7 @@ class NativeMarkers:
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
-        self._texts = [_plain(passage["content"]) for passage in passages]
+        self._texts = [one_line(passage["content"]) for passage in passages]
         self._index: Any = None
         self._numbers: list[int] = []
         self._blanks = ""  # At the end of the words so far: a number stands before them.
@@ -126,9 +127,5 @@ class NativeMarkers:
         titled = _NUMBER.match(annotation.get("title") or "")
         if titled and 1 <= int(titled[1]) <= len(self._texts):
             return int(titled[1])
-        cited = _plain(annotation.get("cited_text") or "")
+        cited = one_line(annotation.get("cited_text") or "")
         return next((number for number, text in enumerate(self._texts, start=1) if cited and cited in text), 0)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
