@@ -102,21 +102,17 @@ class ChunkRetriever(BaseRetriever):
         return await super().ainvoke(input, config, **_options(kwargs, config))
 
     def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        top_k: int | None = None,
-        threshold: float | None = None,
-        filters: Filters | None = None,
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Any
     ) -> list[Document]:
-        wanted = self.wanted(top_k, threshold, filters)
+        wanted = self.wanted(**asked)
         if wanted["top_k"] <= 0:
             return []
         check_time(run_manager)
         return self.ranked(self.find(query, **wanted, callbacks=run_manager.get_child()), wanted["filters"])
 
-    def wanted(self, top_k: int | None, threshold: float | None, filters: Filters | None) -> dict[str, Any]:
+    def wanted(
+        self, top_k: int | None = None, threshold: float | None = None, filters: Filters | None = None
+    ) -> dict[str, Any]:
         limits = {"top_k": top_k, "threshold": threshold}
         own = {name: getattr(self, name) if limit is None else limit for name, limit in limits.items()}
         return own | {"filters": filters or Filters()}
