@@ -195,9 +195,3 @@ async def test_what_one_caller_does_to_its_answer_reaches_no_other():
         told = await ask(desk.cached, way)
         assert told["documents"][0]["metadata"] == {"doc_id": "gst"}
         told["documents"][0]["metadata"]["doc_id"] = "changed"
-
-
-def test_the_schemas_are_the_chains_own():
-    desk = Desk()
-    assert desk.cached.get_input_jsonschema() == desk.chain.get_input_jsonschema()
-    assert desk.cached.get_output_jsonschema() == desk.chain.get_output_jsonschema()

@@ -2,15 +2,12 @@
 
 import re
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from chains.generation import generate
 from chains.generation.reply import ReasoningFilter, without_reasoning
 from tests.chains.generation.test_resilient import resilient
 from tests.chains.gst import ANSWER, QUESTION, gst_chain, lasting
@@ -99,12 +96,3 @@ def test_letters_that_grow_in_lower_case_do_not_move_a_thought(size):
     shown = "".join(words.feed(text[at : at + size]) for at in range(0, len(text), size)) + words.flush()
 
     assert shown == "İİİİ answer"
-
-
-@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
-async def test_the_step_alone_shows_no_thought_either(way):
-    passages: Any = [{"content": "Nine percent.", "metadata": {"title": "GST"}, "score": 0.9}]
-    state: Any = {"question": "Which rate?", "context": {"text": "Nine percent.", "passages": passages}}
-    step = generate(GenericFakeChatModel(messages=iter([AIMessage(THOUGHT)])))
-
-    assert (await called(step, way, question=state)).text == ANSWER

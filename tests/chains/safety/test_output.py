@@ -34,14 +34,6 @@ async def test_a_foreign_link_reaches_no_answer_however_it_is_asked_for():
         assert answer["metadata"]["safety"]["links_removed"] == 1
 
 
-def test_no_piece_of_a_stream_holds_a_foreign_link():
-    said = f"{CITED} Confirm at https://evil.example/?q=rate ![x](https://evil.example/x.png)."
-
-    words = [part["answer"] for part in chain_saying(AIMessage(said)).stream({"question": "Rate?"}) if "answer" in part]
-
-    assert "evil" not in "".join(words)
-
-
 async def test_an_answer_that_recites_the_prompt_is_withheld():
     rules = prompts.load("system").partition("Rules:")[0]
 
