@@ -312,22 +312,6 @@ def test_a_prompt_may_hold_the_history_and_what_is_filled_in_already():
     assert gst_chain(system=prompt).invoke(QUESTION)["answer"] == ANSWER
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("{question}", r"the prompt has no \{context\}; without it the model is not shown the documents"),
-        ("{context}", r"the prompt has no \{question\}; without it the model is not shown the question"),
-        (
-            "{context} {question} {tone}",
-            "the prompt has variables that nothing fills: tone; it may use context, history",
-        ),
-    ],
-)
-def test_a_prompt_that_lacks_a_variable_or_has_another_is_refused_by_name(text, told):
-    with pytest.raises(ConfigurationError, match=told):
-        chains.build_chain(retriever=search, model=writing(), system=ChatPromptTemplate([("human", text)]))
-
-
 def test_the_variables_of_another_prompt_are_mapped():
     prompt = ChatPromptTemplate([("system", "{context}"), ("placeholder", "{chat_history}"), ("human", "{input}")])
     names = {"input": "question", "chat_history": "history"}

@@ -52,6 +52,13 @@ def test_another_value_for_one_thing_contradicts(first, second):
         (TABLE.format("FCL reefer", "10 working days"), TABLE.format("FCL dry", "7 working days")),
         ("A 20 ft container holds 21 t of cargo.", "A 40 ft container holds 26 t of cargo."),
         ("Form D is accepted in Laos.", "Form D is accepted in Brunei."),
+        ("An ordinary certificate costs S$40.", "A preferential certificate costs S$60."),
+        ("An export permit is valid for 14 days.", "An import permit is valid for 30 days."),
+        ("Storage is free for 3 days.", "Demurrage is free for 5 days."),
+        ("The rate of GST on imports is 9 %.", "The rate of GST on imports was set in 2007."),
+        ("The rate of GST on imports is 9 %.", "The rate of GST on imports is about 10 %."),
+        ("The rate of GST on imports is 9 %.", "The rate of GST on imports is in step 7."),
+        ("It is 9 %.", "It is 7 %."),
     ],
 )
 def test_what_can_both_be_true_does_not_contradict(first, second):
@@ -63,13 +70,6 @@ def test_documents_about_two_companies_do_not_contradict_each_other():
 
     assert contradicts(*texts)
     assert not contradicts(*texts, titles=("Maersk Service Guide", "Evergreen Service Guide"))
-
-
-def test_a_question_lets_one_statement_say_more():
-    texts = ("GST on imports into Singapore is 9 % of the CIF value.", "GST on imports is 8 %.")
-
-    assert not contradicts(*texts)
-    assert contradicts(*texts, asked={"gst", "import"})
 
 
 FARES = "| Expense | Limit |\n|---|---|\n| Meals, per day | S$40 |"

@@ -11,6 +11,7 @@ from langchain_core.caches import InMemoryCache
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate
 
 from chains.errors import ConfigurationError
 from chains.generation.generate import MOST_UNREAD, PIECE_S, apieces, pieces
@@ -20,23 +21,26 @@ from tests.clocks import StoppedClock
 USAGE = {"input_tokens": 5, "output_tokens": 7, "total_tokens": 12}
 
 
-def test_a_prompt_that_shows_no_documents_is_refused():
-    with pytest.raises(
-        ConfigurationError, match=r"has no \{context\}; without it the model is not shown the documents"
-    ):
-        gst_chain(system="Answer the question.")
-    with pytest.raises(ConfigurationError, match=r"has no \{context\}"):
-        gst_chain(system="")
+def message(text: str) -> ChatPromptTemplate:
+    return ChatPromptTemplate([("human", text)])
 
 
 @pytest.mark.parametrize(
     ("system", "told"),
     [
+        ("Answer the question.", r"has no \{context\}; without it the model is not shown the documents"),
+        ("", r"has no \{context\}"),
         *((system, "system prompt") for system in ("{context", "{context} }", "{context} {}")),
         ("{context} {tone} {customer}", "fills: customer, tone; it may use context, history, question"),
+        (message("{question}"), r"the prompt has no \{context\}; without it the model is not shown the documents"),
+        (message("{context}"), r"the prompt has no \{question\}; without it the model is not shown the question"),
+        (
+            message("{context} {question} {tone}"),
+            "the prompt has variables that nothing fills: tone; it may",
+        ),
     ],
 )
-def test_a_prompt_that_is_no_template_or_has_unknown_variables_is_refused(system, told):
+def test_a_prompt_that_is_no_template_lacks_a_variable_or_has_another_is_refused(system, told):
     with pytest.raises(ConfigurationError, match=told):
         gst_chain(system=system)
 
