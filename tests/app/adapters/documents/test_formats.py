@@ -123,13 +123,14 @@ UNREADABLE = {
         for content in (b"", b"%PDF-1.7 and nothing of the kind", b"<html>Not found</html>", pdf("Words.")[:300])
     ],
     "a pdf with a password": [("x.pdf", pdf("Words.", password="a word"), "protected by a password")],
-    "a pdf without text": [("x.pdf", pdf("", ""), "none of its 2 pages has text")],
+    "a pdf without text": [("x.pdf", pdf("", ""), "none of its 2 pages has text; .* install tesseract")],
     "a presentation": [("x.pptx", content, DAMAGED) for content in (b"", docx(paragraph("words")))]
     + [("x.pptx", pptx(("", "")), "none of its 1 slides has text")],
     "a workbook": [("x.xlsx", b"no zip", DAMAGED)],
     "values": [("x.csv", b"\xff\x00\x00\x00\x00\x02", "not UTF-8 text")],
     "a book": [("x.epub", epub("<p>words", more={"META-INF/rights.xml": "x"}), "protected against copying")],
-    "lines of json": [
+    "json": [
+        ("x.json", b"{", "no JSON"),
         ("x.jsonl", b'{"text": "a"}\nno json', "line 2 is no JSON; every line has to be one JSON object"),
         ("x.jsonl", b"[1]", "line 1 is no JSON object"),
         ("x.jsonl", b"[" * 100_000, "line 1 is no JSON"),

@@ -82,15 +82,6 @@ def test_a_page_that_takes_more_than_it_may_is_not_tried_again(pages, slow):
     assert pages.asked == 1
 
 
-def test_equal_requests_are_one_task(pages, good):
-    async def together() -> None:
-        pictures = await asyncio.gather(*(pages.picture(good, 300) for _ in range(20)))
-        assert len(set(pictures)) == 1
-
-    asyncio.run(together())
-    assert pages.asked == 1
-
-
 def test_a_page_is_drawn_on_while_one_of_two_readers_waits(pages, slow):
     async def leave() -> None:
         first, second = (asyncio.create_task(pages.picture(slow, 300)) for _ in range(2))

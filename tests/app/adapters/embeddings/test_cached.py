@@ -27,9 +27,3 @@ def test_only_the_last_questions_are_kept():
         recent.embed_query(question)
 
     assert inner.asked == ["a", "b", "c", "a"]
-
-
-def test_documents_pass_by():
-    inner = Counting()
-    assert MemoizedEmbeddings(inner).embed_documents(["x", "x"]) == inner.embed_documents(["x", "x"])
-    assert inner.embedded == 4

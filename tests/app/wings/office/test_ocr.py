@@ -11,10 +11,8 @@ from PIL import Image
 
 from app.adapters.documents import process
 from app.adapters.documents.pages import IndexedPage, PdfPages
-from app.adapters.documents.pdf import load_pdf
 from app.adapters.documents.process import IsolatedParser
-from benchmarks.documents import laid_out_pdf, pdf
-from chains.errors import IngestionError
+from benchmarks.documents import laid_out_pdf
 from chains.ingestion.chunks import Chunker
 
 WORDS = "The deposit is refunded within fourteen days of the return."
@@ -82,18 +80,6 @@ def test_a_scanned_page_that_cannot_be_read_is_named_with_the_reason(
 
     assert [chunk.page for chunk in parsed.chunks] == [2]
     assert reason in parsed.warnings[0]
-
-
-def test_without_tesseract_a_scanned_page_is_named(scan):
-    assert load_pdf(scan).warnings == ("page 1 has no text; it may be a scanned image",)
-
-
-def test_a_pdf_of_scans_only_says_what_would_read_it(tmp_path):
-    file = tmp_path / "x.pdf"
-    file.write_bytes(pdf("", ""))
-
-    with pytest.raises(IngestionError, match="install tesseract"):
-        load_pdf(file)
 
 
 def test_the_picture_of_a_scanned_page_is_shown_beside_its_recognized_words(scan):

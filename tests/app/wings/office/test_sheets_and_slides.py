@@ -230,12 +230,3 @@ def test_the_day_of_a_workbook_is_that_of_its_properties_and_never_today(load, t
 
     assert "last_updated" in load("whole.xlsx", path.read_bytes()).metadata
     assert load("bare.xlsx", (tmp_path / "bare.xlsx").read_bytes()).metadata == {"title": "Bare"}
-
-
-def test_rows_of_a_long_table_stay_whole(load):
-    rows: list[list[Any]] = [["Number", "Goods"], *[[number, f"Item number {number}"] for number in range(200)]]
-    source = load("long.xlsx", xlsx({"All": rows}))
-
-    lines = {line for chunk in chunks_of(source, size=300) for line in chunk.text.split("\n")}
-    head = {"## All", "", "| Number | Goods |", "| --- | --- |"}
-    assert lines == head | {f"| {number} | Item number {number} |" for number in range(200)}

@@ -2,9 +2,8 @@
 
 import pytest
 
-from benchmarks.documents import docx, heading, merged_table, paragraph, table
+from benchmarks.documents import docx, heading, paragraph, table
 from chains.ingestion.source import SourceText
-from chains.ingestion.tables import Cell
 from tests.office_documents import chunks_of
 
 MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
@@ -25,20 +24,6 @@ def run(words: str, properties: str) -> str:
 def part(kind: str, *paragraphs: str) -> str:
     words = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     return f"<w:{kind} {words}>{''.join(map(paragraph, paragraphs))}</w:{kind}>"
-
-
-def test_merged_cells_of_a_table_are_filled(read):
-    cells = [(0, 0, Cell("Port")), (0, 1, Cell("Fee", 1, 2)), (1, 0, Cell("Tema", 2))]
-    cells += [(row, column, Cell(f"{row}{column}")) for row in (1, 2) for column in (1, 2)]
-    assert "| Tema | 11 | 12 |\n| Tema | 21 | 22 |" in read(heading("Fees", 1) + merged_table(cells)).text
-
-
-def test_a_table_within_a_cell_keeps_its_rows(read):
-    cells = [(row, column, Cell(f"{'ab'[column]}{row}")) for row in range(3) for column in range(2)]
-    body = (
-        f"<w:tbl><w:tr><w:tc>{paragraph('Fees')}</w:tc><w:tc>{merged_table(cells)}{paragraph('')}</w:tc></w:tr></w:tbl>"
-    )
-    assert "| a0 | b0 |\n| --- | --- |\n| a1 | b1 |\n| a2 | b2 |" in read(heading("Fees", 1) + body).text
 
 
 @pytest.mark.parametrize(
@@ -88,12 +73,3 @@ def test_a_word_document_keeps_its_headings_and_tables(load):
         ("Rate", ("Rate",), "# Rate\n\nNine percent."),
         ("Exceptions", ("Rate", "Exceptions"), "## Exceptions\n\n| Goods | Rate |\n| --- | --- |\n| Gold | nil |"),
     ]
-
-
-def test_every_chunk_of_a_long_table_knows_the_header_row(load):
-    rows = [[f"Item number {number}", "nil"] for number in range(60)]
-    source = load("long.docx", docx(table(["Goods", "Rate"], *rows)))
-
-    first, *others = chunks_of(source, size=300)
-    assert first.text.startswith("| Goods | Rate |")
-    assert {chunk.context for chunk in others} == {"| Goods | Rate |\n| --- | --- |"}

@@ -1,11 +1,8 @@
 import socket
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
 
-from app.wings.sources import web_client
 from app.wings.sources.web_client import PrivateAddressError, PublicTransport, is_public
 
 
@@ -74,54 +71,6 @@ def test_the_connection_goes_to_the_address_that_was_checked_under_the_name(monk
     (request,) = inner.requests
     assert (request.url.host, request.headers["host"]) == ("93.184.215.14", "www.example.org")
     assert request.extensions["sni_hostname"] == "www.example.org"
-
-
-class Named(BaseHTTPRequestHandler):
-    """Answers with the address that it was asked at."""
-
-    def do_GET(self) -> None:
-        words = self.connection.getsockname()[0].encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(words)))
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(words)
-
-
-@pytest.fixture
-def everywhere():
-    """Return the port of a server at every address of this machine."""
-    with ThreadingHTTPServer(("0.0.0.0", 0), Named) as server:  # noqa: S104 - the test asks at two of them.
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield server.server_port
-        server.shutdown()
-
-
-@pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2"])
-def test_a_name_that_leads_elsewhere_a_moment_later_is_still_asked_where_it_was_checked(monkeypatch, everywhere):
-    # 127.0.0.2 plays the public host, 127.0.0.1 what is inside; the second lookup would lead there.
-    monkeypatch.setattr(web_client, "is_public", lambda address: address == "127.0.0.2")
-    monkeypatch.setattr(socket, "getaddrinfo", names := Rebinding("evil.example", ["127.0.0.2", "127.0.0.1"]))
-    with httpx.Client(transport=PublicTransport()) as client:
-        reply = client.get(f"http://evil.example:{everywhere}/")
-        with pytest.raises(PrivateAddressError):
-            client.get(f"http://evil.example:{everywhere}/")
-
-    assert (reply.text, names.asked) == ("127.0.0.2", 2)
-
-
-class Rebinding:
-    """Looks up one name, at another address each time; real addresses as ever."""
-
-    def __init__(self, name: str, addresses: list[str]) -> None:
-        self._name, self._addresses, self._real = name, addresses, socket.getaddrinfo
-        self.asked = 0
-
-    def __call__(self, host, port, *args, **options):
-        if host != self._name:
-            return self._real(host, port, *args, **options)
-        self.asked += 1
-        return self._real(self._addresses[self.asked - 1], port, *args, **options)
 
 
 def test_one_private_address_among_public_ones_is_enough_to_refuse(monkeypatch):
