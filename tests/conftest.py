@@ -98,7 +98,7 @@ def _one_embedding_model() -> Iterator[None]:
     @functools.cache
     def installed(folder: Path) -> Any:
         model = open_model(folder)
-        return RememberingModel(model.tokenizer, model.session, model.max_tokens)
+        return RememberingModel(model.tokenizer, model.session)
 
     def opened(folder: Path) -> Any:
         return (installed if folder == usual else open_model)(folder)

@@ -305,7 +305,8 @@ def open_service(
     index = open_index(settings, clock=clock, parts=parts)
     tracing, answer_log = tracing_of(settings), None
     if (serving or logs_answers) and settings.database.logs_answers:
-        answer_log = next((log(index, serving=serving) for log in hooks.wings("knowledge.answer_log:answer_log")), None)
+        logs = hooks.wings("knowledge.answer_log:KeptAnswers")
+        answer_log = next((log(index, serving=serving) for log in logs), None)
     conversations = Conversations(ledger_of(settings), ttl_s=settings.database.session_ttl, capacity=MOST_CONVERSATIONS)
     observers: list[Observer] = [CallLog(questions=settings.logs.questions), *tracing.observers]
     service = Service(open_answerer(index), Access(settings), tracing, conversations, answer_log, observers)

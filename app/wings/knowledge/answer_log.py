@@ -30,10 +30,6 @@ UNLOGGED = "unlogged"  # In the metadata of a call's config: nobody wants this a
 log = get_logger(__name__)
 
 
-def answer_log(index: Index, *, serving: bool = False) -> "KeptAnswers":
-    return KeptAnswers(open_answers(index.settings), index, serving=serving)
-
-
 def can_recall(settings: Settings) -> bool:
     """Return whether answers are logged, and the documents that they were given from are here."""
     return settings.database.logs_answers and settings.retrieval.url is None
@@ -50,8 +46,8 @@ class KeptAnswers(Observer):
     Python itself waits for the thread when the process ends, so that the answer of a single command is kept as well.
     """
 
-    def __init__(self, store: AnswerStore, index: Index, *, serving: bool = False) -> None:
-        self.store, self._index, self._serving = store, index, serving
+    def __init__(self, index: Index, *, serving: bool = False) -> None:
+        self.store, self._index, self._serving = open_answers(index.settings), index, serving
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answer log")
         self._waiting = 0
         self._failing = self._closed = False

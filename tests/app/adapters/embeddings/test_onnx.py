@@ -182,12 +182,12 @@ def test_missing_package_says_what_to_install():
 
 def test_missing_file_is_named(tmp_path):
     (tmp_path / packaged.WEIGHTS).touch()
-    with pytest.raises(ConfigurationError, match=r"lacks tokenizer\.json, sentence_bert_config\.json; run: pip"):
+    with pytest.raises(ConfigurationError, match=r"lacks tokenizer\.json; run: pip"):
         OnnxEmbeddings(weights_dir=tmp_path)
 
 
 def test_other_weights_are_refused(tmp_path):
-    for name in (packaged.WEIGHTS, packaged.TOKENIZER, packaged.LIMITS):
+    for name in packaged.SHA256:
         (tmp_path / name).write_text("other")
     with pytest.raises(ConfigurationError, match=r"model\.safetensors .* is not the one of all-MiniLM-L6-v2 \(sha256"):
         OnnxEmbeddings(weights_dir=tmp_path).embed_query("")
@@ -216,17 +216,10 @@ def test_a_process_reads_files_that_stay_the_same_once(copied_model):
 
 
 def test_linked_weights_are_followed(tmp_path, embeddings):
-    for name in (packaged.WEIGHTS, packaged.TOKENIZER, packaged.LIMITS):
+    for name in packaged.SHA256:
         (tmp_path / name).symlink_to(packaged.find_weights() / name)
     linked = OnnxEmbeddings(weights_dir=tmp_path)
     assert linked.embed_query("travel") == embeddings.embed_query("travel")
-
-
-@pytest.mark.parametrize("content", ["", "null", '{"max_seq_length": "256"}', '{"max_seq_length": 1e9}', "[" * 99_999])
-def test_damaged_limits_are_refused_by_name(tmp_path, content):
-    (tmp_path / packaged.LIMITS).write_text(content)
-    with pytest.raises(ConfigurationError, match=r"sentence_bert_config\.json .* is damaged"):
-        packaged.max_tokens(tmp_path)
 
 
 def test_a_word_is_near_to_its_synonyms_and_one_outside_the_table_to_none():
