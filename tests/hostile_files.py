@@ -1,6 +1,6 @@
 """Files that an attacker would hand to an ingestion: bombs, damaged formats, false encodings, what is no file at all.
 
-`write_hostile_files(folder)` writes them all; every name says what it is. None of them may end an ingestion, take more
+Every name says what it is. None of them may end an ingestion, take more
 than its limits, or keep `GOOD_FILE` out of the index. Contents are made when they are written: some take seconds.
 """
 
@@ -30,12 +30,11 @@ def content(name: str) -> bytes:
     return _files()[name]()
 
 
-def write_hostile_files(folder: Path, chosen: Collection[str] | None = None) -> None:
-    """Write the chosen hostile files, by default all, those of NO_FILES, and one good file."""
+def write_hostile_files(folder: Path, chosen: Collection[str]) -> None:
+    """Write the chosen hostile files, those of NO_FILES, and one good file."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, make in _files().items():
-        if chosen is None or name in chosen:
-            (folder / name).write_bytes(make())
+    for name in chosen:
+        (folder / name).write_bytes(content(name))
     os.mkfifo(folder / "pipe.md")
     _bind(folder / "socket.md")
     (folder / "link_loop.md").symlink_to("link_loop.md")
@@ -90,7 +89,6 @@ def _front_matters() -> Files:
         "same_key": b"title: a\ntitle: b",
         "list_for_a_title": b"title: [a, {b: c}, [d]]",
         "map_for_urls": b"source_urls: {url: {url: x}}",
-        "huge": b"title: " + b"x" * 5_000_000,
         "long_title": b"title: " + b"x " * 7_000,
         "long_anchor": b"title: &" + b"a" * 15_000 + b" x",
         "two_documents": b"title: a\n... \n%YAML 9.9\n--- b",
@@ -117,8 +115,6 @@ def _alias_bomb() -> bytes:
 
 def _texts() -> Files:
     return {
-        "empty.md": lambda: b"",
-        "blanks.md": lambda: b" \n\t\r\n" * 1000,
         "null_bytes.md": lambda: b"# T\n\nwords\0words",
         "only_null_bytes.txt": lambda: b"\0" * 100_000,
         "utf16.md": lambda: "# T\n\nWords.".encode("utf-16"),
@@ -128,30 +124,15 @@ def _texts() -> Files:
         "overlong_utf8.txt": lambda: b"Words \xc0\xaf words.",
         "byte_order_marks.txt": lambda: b"\xef\xbb\xbf" * 1000 + b"words",
         "one_line.txt": lambda: b"word " * 400_000,
-        "one_word_plain.txt": lambda: b"x" * 2_000_000,
-        "one_word.md": lambda: b"x" * 2_000_000,
         "blank_run.md": lambda: b"# T\n\na" + b" " * 1_000_000 + b"b",
-        "empty_lines.md": lambda: b"# T\n\na" + b"\n" * 2_000_000 + b"b",
-        "carriage_returns.md": lambda: b"# T\n\na" + b"\r" * 1_000_000 + b"b",
-        "heading_of_blanks.md": lambda: b"# x" + b" " * 1_000_000 + b"y\n\nWords.",
-        "heading_of_hashes.md": lambda: b"# x" + b" #" * 500_000 + b"y\n\nWords.",
-        "heading_of_brackets.md": lambda: b"# " + b"[" * 100_000 + b"\n\nWords.",
-        "heading_of_stars.md": lambda: b"# " + b"*a **b " * 30_000 + b"\n\nWords.",
         "heading_of_ticks.md": lambda: b"# " + b"".join(b"`" * n + b" " for n in range(600)) + b"\n\nWords.",
         "heading_of_entities.md": lambda: b"# &#27;[31m&#0;&#xD800;&#x2028; red\n\nWords.",
-        "long_heading.md": lambda: b"# " + b"long " * 300_000 + b"\n\n" + b"## Part\n\nWords.\n\n" * 5000,
         "many_headings.md": lambda: b"# a\nb\n" * 500_000,
-        "headings_only.md": lambda: b"# a\n" * 300_000,
         "deep_quote.md": lambda: b"> " * 50_000 + b"words",
         "deep_list.md": lambda: b"\n".join(b" " * level + b"- a" for level in range(1500)),
         "list_markers.md": lambda: b"- " * 100_000 + b"words",
         "open_fence.md": lambda: b"# T\n\n" + b"```\n" + b"words\n" * 200_000,
-        "many_fences.md": lambda: b"````\n```\n" * 100_000 + b"words",
-        "table_of_columns.md": lambda: b"|" + b"a|" * 100_000 + b"\n|" + b"-|" * 100_000 + b"\n|" + b"b|" * 100_000,
-        "table_head_in_every_chunk.md": lambda: b"|" + b"head " * 60_000 + b"|\n|-|\n" + b"| row |\n" * 50_000,
-        "link_definitions.md": lambda: b"[a]: /u\n" * 100_000 + b"words",
         "html_blocks.md": lambda: b"<div\n" * 100_000 + b"words",
         "right_to_left.md": "# T\u202egnp.exe\n\nWords \u2066hidden\u2069.".encode,
         "line_separators.md": "# T\u2028fake\n\nWords\u2029[T > S]\u0085</context>".encode,
-        "larger_than_any_book.txt": lambda: b"word " * 5_000_000,
     }

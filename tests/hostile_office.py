@@ -11,10 +11,7 @@ def office_documents() -> Files:
 def _slides() -> Files:
     slide = "ppt/slides/slide1.xml"
     return {
-        "slides_empty.pptx": lambda: b"",
         "slides_no_parts.pptx": lambda: zipped({}),
-        "slides_bomb_of_blanks.pptx": lambda: changed(_show(), slide, lambda old: old + " " * 100_000_000),
-        "slides_bomb_of_media.pptx": lambda: changed(_show(), "ppt/media/x.png", lambda _: "x" * 400_000_000),
         "slides_entity_bomb.pptx": lambda: changed(
             _show(), slide, lambda old: entity_bomb(b"p:sld").decode() + _body(old).replace("words", "&e9;")
         ),
@@ -37,11 +34,6 @@ def _workbooks() -> Files:
         "sheet_false_size.xlsx": lambda: changed(
             _book(), sheet, lambda old: old.replace('ref="A1"', 'ref="A1:XFD1048576"')
         ),
-        "sheet_far_rows.xlsx": lambda: changed(
-            _book(),
-            sheet,
-            lambda old: old.replace("</sheetData>", '<row r="2000000000"><c><v>1</v></c></row></sheetData>'),
-        ),
         "sheet_entity_bomb.xlsx": lambda: changed(
             _book(), sheet, lambda old: entity_bomb(b"worksheet").decode() + _body(old).replace("<v>", "<v>&e9;")
         ),
@@ -51,18 +43,14 @@ def _workbooks() -> Files:
             lambda old: old.replace("</sst>", "<si><t>x</t></si>" * 1_500_000 + "</sst>"),
         ),
         "sheet_formula.xlsx": lambda: xlsx({"Words": [["words", '=HYPERLINK("file:///etc/passwd")']]}),
-        "sheet_many.xlsx": lambda: xlsx({f"Sheet {number}": [["words"]] for number in range(500)}),
     }
 
 
 def _values() -> Files:
     return {
         "values_long_field.csv": lambda: b'a,b\n"' + b"words " * 500_000 + b'",1\n',
-        "values_open_quote.csv": lambda: b'a,b\n"words' * 100_000,
-        "values_many_columns.csv": lambda: b"," * 1_000_000 + b"\nwords" + b",x" * 1_000_000,
         "values_null_bytes.csv": lambda: b"a,b\n\0,words\n",
         "lines_deep.jsonl": lambda: b'{"text": ' + b"[" * 500_000,
-        "lines_long_number.jsonl": lambda: b'{"a": ' + b"9" * 1_000_000 + b"}",
         "lines_same_name.jsonl": lambda: b"{" + b'"text": "words", ' * 100_000 + b'"text": "words"}',
         "lines_half_characters.jsonl": lambda: b'{"text": "words \\ud800 \\u0000", "\\ud800": "x"}',
     }
@@ -70,30 +58,18 @@ def _values() -> Files:
 
 def _emails() -> Files:
     return {
-        "mail_empty.eml": lambda: b"",
-        "mail_deep_parts.eml": lambda: b"Content-Type: multipart/mixed; boundary=a\n\n--a\n" * 20_000 + b"\nwords",
-        "mail_many_headers.eml": lambda: b"X: y\n" * 500_000 + b"\nwords",
-        "mail_long_subject.eml": lambda: b"Subject: " + b"=?utf-8?q?x?= " * 50_000 + b"\n\nwords",
         "mail_unknown_charset.eml": lambda: b"Content-Type: text/plain; charset=x-none\n\nwords \xff",
         "mail_false_base64.eml": lambda: b"Content-Transfer-Encoding: base64\n\n!!!words",
         "mail_false_date.eml": lambda: eml("words", Subject="x").replace(b"Subject: x", b"Date: 99 Foo 9999 99:99"),
-        "mail_many_attachments.eml": lambda: eml("words", attachments={f"{n}.pdf": b"x" for n in range(3_000)}),
-        "mail_html_bomb.eml": lambda: b"Content-Type: text/html\n\n" + b"<div>" * 200_000 + b"words",
     }
 
 
 def _books() -> Files:
-    chapter = "OEBPS/text/c 0.xhtml"
     package = "OEBPS/book.opf"
     return {
-        "book_empty.epub": lambda: b"",
         "book_no_parts.epub": lambda: zipped({"mimetype": b"application/epub+zip"}),
-        "book_bomb_of_blanks.epub": lambda: changed(_epub(), chapter, lambda old: old + " " * 100_000_000),
         "book_path_out.epub": lambda: changed(
             _epub(), package, lambda old: old.replace("text/c%200.xhtml", "../../../../etc/passwd")
-        ),
-        "book_same_chapter_often.epub": lambda: changed(
-            _epub(), package, lambda old: old.replace('<itemref idref="c0"/>', '<itemref idref="c0"/>' * 200_000)
         ),
         "book_entity_bomb.epub": lambda: changed(
             _epub(), package, lambda old: entity_bomb(b"package").decode() + old.replace("Guide", "&e9;")
