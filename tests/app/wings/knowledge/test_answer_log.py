@@ -1,7 +1,6 @@
 """Answers of the service and of commands are logged with their proof, without personal data, and break for nothing."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +21,7 @@ from app.wiring.storage import ledger_of
 from tests.access import bearer, key_entry
 from tests.corpora import write_documents
 from tests.fakes import groq_server
+from tests.ledger.test_answers import answer
 from tests.served import ANSWER, GUIDE, QUESTION, answering, guide_services, served, small_services
 from tests.waiting import wait_until
 
@@ -186,10 +186,9 @@ def test_answers_of_commands_are_logged_and_those_of_tests_are_not(corpus, tmp_p
 
 def planted(store: AnswerStore, **values: Any) -> str:
     """Log an answer as it would be without these values, and return its id."""
-    trace_id = str(uuid4())
-    plain = LoggedAnswer(trace_id, store.now(), "What?", None, None, "public", "answered", None, None, None, None, None)
-    store.add(replace(plain, **values))
-    return trace_id
+    plain = answer(**{"at": store.now(), "nearest": (), "packed": None} | values)
+    store.add(plain)
+    return plain.trace_id
 
 
 def proof(*sources: dict[str, Any]) -> bytes | None:

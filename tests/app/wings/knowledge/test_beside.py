@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.ledger.answers import LoggedAnswer
 from app.settings import load_settings
 from app.wings.knowledge import findings, recall
 from app.wings.knowledge.answer_log import open_answers
@@ -21,6 +19,7 @@ from evals import rows
 from evals.questions import Case
 from tests.chains.gst import gst_chain
 from tests.corpora import write_documents
+from tests.ledger.test_answers import answer
 
 RATE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 QUESTION: Any = {"question": "What is the rate of GST on imports into Singapore?"}
@@ -79,13 +78,12 @@ def test_a_link_that_no_file_can_have_leads_nowhere(waypoint, folder, target):
 def test_an_ingestion_deletes_what_is_too_old_for_the_log(waypoint, monkeypatch, folder):
     monkeypatch.setenv("ANSWER_LOG_DAYS", "90")
     store = open_answers(load_settings())
-    old = LoggedAnswer("1", 0, "Rate?", None, None, "public", "answered", "high", 0.9, None, None, None)
-    store.add(replace(old, at=store.now()))
-    store.add(old)
+    store.add(answer(question="New?", at=store.now()))
+    store.add(answer(question="Old?", at=0))
 
     waypoint("ingest", str(folder))
 
-    assert [one.question for one in store.answers()] == ["Rate?"]
+    assert [one.question for one in store.answers()] == ["New?"]
 
 
 def test_a_question_of_an_evaluation_that_fails_has_a_row_and_the_others_are_asked(waypoint, monkeypatch, folder):

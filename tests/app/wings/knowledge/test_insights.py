@@ -19,9 +19,10 @@ from app.wiring import Service, open_service
 from benchmarks.offline import offline
 from tests.access import bearer, key_entry
 from tests.corpora import write_documents
+from tests.ledger.test_answers import NOW
+from tests.ledger.test_answers import answer as logged_answer
 from tests.served import served
 
-NOW = 1_800_000_000.0
 FILES = {
     "01_regulatory/gst.md": "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n",
     "01_regulatory/vat.md": "# VAT Guide\n\n## Rate\n\nThe rate of VAT on imports into Indonesia is 11 %.\n",
@@ -33,10 +34,7 @@ RATE = "What is the rate of GST on imports into Singapore?"
 
 
 def answer(question: str = RATE, **values: Any) -> LoggedAnswer:
-    usual = LoggedAnswer(
-        str(uuid4()), NOW, question, None, None, "internal", "answered", "high", 0.9, "offline", "1", None
-    )
-    return replace(usual, **values)
+    return logged_answer(question=question, **{"audience": "internal"} | values)
 
 
 def citing(doc_id: str, title: str, **values: Any) -> tuple[LoggedAnswer, Quote]:

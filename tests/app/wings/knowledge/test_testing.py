@@ -1,11 +1,9 @@
 import os
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 from xml.etree import ElementTree
 
 import pytest
@@ -20,6 +18,7 @@ from app.wings.knowledge.insights import proposed
 from app.wings.knowledge.testing import Case, FileCase, Result, differences, junit_xml, read_cases
 from app.wiring import open_service
 from tests.corpora import write_documents
+from tests.ledger.test_answers import answer as logged_answer
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 CASES = """
@@ -172,8 +171,7 @@ RATE = "What is the rate of GST on imports into Singapore?"
 
 
 def logged(**values: Any) -> LoggedAnswer:
-    usual = LoggedAnswer(str(uuid4()), 0, RATE, None, None, "public", "answered", "high", 0.9, None, None, None)
-    return replace(usual, score=1.0, **values)
+    return logged_answer(**{"question": RATE, "score": 1.0} | values)
 
 
 def test_a_question_that_was_answered_well_becomes_a_test_that_its_answer_passes(waypoint, tmp_path):
@@ -182,7 +180,7 @@ def test_a_question_that_was_answered_well_becomes_a_test_that_its_answer_passes
     proof = certificate(services.chain.invoke({"question": RATE}), services.index)
     store = open_answers(services.settings)
     for score in (1.0, 1.0, -1.0):
-        store.add(replace(logged(packed=pack(proof)), at=store.now(), score=score))
+        store.add(logged(packed=pack(proof), at=store.now(), score=score))
 
     assert waypoint("test", "--propose", "desk/proposed.tests.yaml")[0] == 0
     [case] = [one.case for one in read_cases(Path("desk"))]
@@ -192,7 +190,7 @@ def test_a_question_that_was_answered_well_becomes_a_test_that_its_answer_passes
 
 
 def test_nothing_is_proposed_from_answers_that_nobody_rated_well_or_that_cite_nothing(waypoint):
-    assert proposed([replace(logged(), score=None), logged(outcome="unsure"), logged()]) == ""
+    assert proposed([logged(score=None), logged(outcome="unsure"), logged()]) == ""
     code, _, err = waypoint("test", "--propose", "proposed.tests.yaml")
 
     assert (code, "was rated well" in err) == (2, True)
