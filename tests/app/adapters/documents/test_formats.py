@@ -17,7 +17,6 @@ from chains.documents.library import KINDS
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import parse_file
-from chains.ingestion.tables import sheet_text
 from tests.cases import cases
 from tests.office_documents import chunks_of, eml, epub, pptx, xlsx
 
@@ -184,14 +183,6 @@ def test_a_file_that_is_gone_is_told(load, tmp_path):
 )
 def test_a_file_of_values_is_read_whatever_stands_between_them(load, name, content):
     assert load(name, content).text == "| Goods | Rate |\n| --- | --- |\n| Gold | nil; or less |\n| Silver | 3 |\n"
-
-
-@given(st.lists(st.lists(st.none() | st.integers() | st.text(max_size=9), max_size=4), max_size=6))
-@settings(max_examples=60)
-def test_no_value_of_a_table_is_lost(rows):
-    text = sheet_text([["A", "B", "C"], *rows]).replace("\\|", "|")
-    values = {word for row in rows for value in row for word in str("" if value is None else value).split()}
-    assert all(word in text for word in values if word.isprintable())
 
 
 def test_chapters_of_a_book_are_sections_in_the_order_of_reading(load):

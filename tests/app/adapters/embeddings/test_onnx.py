@@ -1,17 +1,14 @@
-import asyncio
 import math
 import os
 import shutil
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from app.adapters.embeddings import onnx as packaged
@@ -19,7 +16,6 @@ from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, WordVecto
 from benchmarks.fits.embedder import build_graph, tensor_places
 from chains.errors import ConfigurationError, EmbeddingError
 
-Array = Any  # numpy gives Any where a sum keeps its dimensions.
 SENTENCES = [
     "How do I reset my password?",
     "A forgotten password is renewed on the sign-in page.",
@@ -28,22 +24,9 @@ SENTENCES = [
 ]
 
 
-def cosine(left: list[float] | Array, right: list[float] | Array) -> float:
-    return float(np.dot(left, right) / np.linalg.norm(left) / np.linalg.norm(right))
-
-
 def test_batch_equals_single_in_the_order_of_the_texts(embeddings):
     singles = [embeddings.embed_query(text) for text in SENTENCES * 3]
     np.testing.assert_allclose(embeddings.embed_documents(SENTENCES * 3), singles, atol=1e-5)
-
-
-async def embed_asynchronously(embeddings: OnnxEmbeddings) -> list[list[float]]:
-    return [await embeddings.aembed_query(SENTENCES[0]), *await embeddings.aembed_documents(SENTENCES[:1])]
-
-
-def test_asynchronous_forms_give_the_same_vectors(embeddings):
-    query, document = asyncio.run(embed_asynchronously(embeddings))
-    assert query == document == embeddings.embed_query(SENTENCES[0])
 
 
 def test_documents_have_the_same_vectors_however_many_threads_compute_them():
@@ -60,50 +43,22 @@ def test_threads_share_one_model(embeddings):
     np.testing.assert_allclose(found, [embeddings.embed_query(text) for text in SENTENCES * 4], atol=1e-6)
 
 
-def softmax(scores: Array) -> Array:
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+# What a forward pass of BERT in numpy gave, of each vector the first numbers; `make parity` compares all with torch's.
+NUMBERS = [
+    [0.00690, -0.06302, -0.07204, -0.03250],
+    [-0.06997, 0.01158, -0.02562, 0.02610],
+    [-0.02856, 0.10805, 0.04778, -0.03822],
+    [0.04034, 0.05076, 0.04586, -0.04068],
+]
+COSINES = [0.60106, -0.02103, -0.09194]  # Of the first sentence and the others.
 
 
-def gelu(values: Array) -> Array:
-    return values * 0.5 * (1 + np.vectorize(math.erf)(values / math.sqrt(2)))
+def test_vectors_are_those_of_a_forward_pass_of_bert(embeddings):
+    found = np.array(embeddings.embed_documents(SENTENCES))
 
-
-def bert_in_numpy(tensors: dict[str, Array], ids: list[int]) -> Array:
-    def linear(rows: Array, name: str) -> Array:
-        return rows @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"]
-
-    def norm(rows: Array, name: str) -> Array:
-        centred = rows - rows.mean(-1, keepdims=True)
-        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
-        return scaled * tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
-
-    def attention(rows: Array, name: str) -> Array:
-        query, key, value = (linear(rows, f"{name}.{part}") for part in ("query", "key", "value"))
-        heads = [slice(start, start + 32) for start in range(0, 384, 32)]
-        return np.hstack([softmax(query[:, h] @ key[:, h].T / math.sqrt(32)) @ value[:, h] for h in heads])
-
-    rows = tensors["embeddings.word_embeddings.weight"][ids]
-    rows = rows + tensors["embeddings.position_embeddings.weight"][: len(ids)]
-    rows = norm(rows + tensors["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
-    for name in (f"encoder.layer.{number}" for number in range(6)):
-        attended = linear(attention(rows, f"{name}.attention.self"), f"{name}.attention.output.dense")
-        rows = norm(rows + attended, f"{name}.attention.output.LayerNorm")
-        wide = gelu(linear(rows, f"{name}.intermediate.dense"))
-        rows = norm(rows + linear(wide, f"{name}.output.dense"), f"{name}.output.LayerNorm")
-    mean = rows.mean(axis=0)
-    return mean / np.linalg.norm(mean)
-
-
-def test_vectors_equal_a_forward_pass_of_bert_in_numpy(embeddings):
-    folder = packaged.find_weights()
-    tensors = {name: tensor.astype(np.float64) for name, tensor in load_file(folder / packaged.WEIGHTS).items()}
-    tokenizer = Tokenizer.from_file(str(folder / packaged.TOKENIZER))
-    tokenizer.no_padding()
-    expected = [bert_in_numpy(tensors, tokenizer.encode(text).ids) for text in SENTENCES]
-    found = embeddings.embed_documents(SENTENCES)
-    assert min(map(cosine, found, expected)) >= 0.99999
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(found[:, :4], NUMBERS, atol=2e-5)
+    np.testing.assert_allclose(found[1:] @ found[0], COSINES, atol=2e-5)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
 
 
 def test_padding_does_not_change_a_vector(embeddings):

@@ -244,16 +244,6 @@ def test_uploads_and_the_index_are_for_their_owner_alone(tmp_path):
     assert [path.name for path in databases if path.stat().st_mode & 0o077] == []
 
 
-def test_the_words_of_a_replaced_document_do_not_stay_in_the_index_of_words(tmp_path):
-    with TestClient(create_app(services_over(tmp_path))) as client:
-        upload(client, {"forgotten.md": "# Rate\n\nThe tangerine zarquonfee is 41 dollars."})
-        upload(client, {"forgotten.md": "# Rate\n\nThe fee is 42 dollars."}, replace="true")
-    held = b"".join(file.read_bytes() for file in tmp_path.rglob("*.ledger.sqlite3*"))
-    assert b"42 dollars" in held
-    assert b"zarquonfe" not in held
-    assert b"tangerine" not in held
-
-
 def test_a_file_that_cannot_be_read_is_named_counted_and_not_left_behind(client, services):
     def counted() -> dict[str, float]:
         families = text_string_to_metric_families(services.metrics.text().decode())

@@ -75,25 +75,6 @@ async def test_messages_whose_confirm_was_lost_are_sent_again_under_the_same_ids
     assert taken.ids == [f"m{number}" for number in range(6)]
 
 
-async def test_what_a_process_that_died_did_not_see_confirmed_is_sent_again_under_the_same_id(place):
-    async with line() as (taken, proxy):
-        box = place.outbox(proxy.port, taken.exchange, flush_s=0)
-        async with box.running():
-            box.submit(message(0))
-            await await_until(lambda: box.sent == 1)
-            proxy.deaf = True
-            box.submit(message(1))
-            await await_until(lambda: len(taken.messages) == 2)
-        assert await place.ids() == ["m1"]
-        proxy.deaf = False
-        again = place.outbox(proxy.port, taken.exchange)
-        async with again.running():
-            again.submit(message(2))
-            await await_until(lambda: again.sent == 2)
-
-    assert taken.ids == ["m0", "m1", "m2"]
-
-
 async def test_through_many_cuts_every_message_arrives_in_order(place):
     chance = random.Random(7)  # noqa: S311 - cuts keep no secrets.
     async with line() as (taken, proxy):
