@@ -26,6 +26,7 @@ class Exchange:
 
     method: str
     path: str
+    headers: dict[str, str]
     body: dict[str, Any]
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -70,8 +71,12 @@ class Exchange:
         await self.write_chunk(f"data: {data}\n\n".encode())
 
     async def write_chunk(self, payload: bytes) -> None:
-        """Send one chunk; an empty one ends the stream."""
+        """Send one chunk; an empty one ends the answer."""
         await self.write(b"%x\r\n%s\r\n" % (len(payload), payload))
+
+    async def end_stream(self) -> None:
+        await self.write_event("[DONE]")
+        await self.write_chunk(b"")
 
     async def write(self, payload: bytes) -> None:
         self.writer.write(payload)
@@ -105,4 +110,4 @@ async def read_exchange(
     method, path, _ = head[0].split(" ", 2)
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Exchange(method, path, json.loads(body) if body else {}, reader, writer, pace, keep_alive)
+    return Exchange(method, path, headers, json.loads(body) if body else {}, reader, writer, pace, keep_alive)

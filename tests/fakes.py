@@ -1,19 +1,22 @@
 """What stands in for the outside in tests: a Groq server on loopback, and embeddings that need no model."""
 
+import asyncio
 import hashlib
 import json
 import math
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.embeddings import Embeddings
 
 from tests.completions import completion, events
-from tests.loopback import JSON, Handler, listening
+from tests.exchange import Exchange
+from tests.faults import ERROR
+from tests.faulty import FaultyGroq, running
 
 MODEL = "llama-3.1-8b-instant"
 
@@ -31,33 +34,44 @@ class Reply:
 
 
 @dataclass
-class FakeGroq:
-    """Speaks POST /openai/v1/chat/completions, as JSON and as server-sent events, and keeps what it was sent.
+class FakeGroq(FaultyGroq):
+    """Answers by the replies that it is given, and keeps what it was sent; `GET /openai/v1/models` lists `models`."""
 
-    GET /openai/v1/models lists `models`.
-    """
-
-    url: str = ""
+    told_at: ClassVar[str] = "/openai/v1/models"
     models: list[str] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
-    authorizations: list[str | None] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
 
     def next_reply(self, body: dict[str, Any]) -> Reply:
         return self.replies.pop(0) if self.replies else Reply()
 
+    def report(self) -> dict[str, Any]:
+        listed = [{"id": name, "object": "model", "created": 1, "owned_by": "me"} for name in self.models]
+        return {"object": "list", "data": listed}
 
-@contextmanager
-def fake_groq(fake: FakeGroq | None = None) -> Iterator[FakeGroq]:
+    async def _do(self, exchange: Exchange) -> None:
+        self.requests.append(exchange.body)
+        self.headers.append(exchange.headers)
+        reply = self.next_reply(exchange.body)
+        if reply.status != 200:
+            await exchange.send_json(reply.status, ERROR, reply.headers)
+        elif exchange.streamed:
+            await exchange.open_stream()
+            told = list(events(exchange.body, reply.text, at_groq=exchange.at_groq, **_kind(reply)))
+            for number, event in enumerate(told):
+                if number == len(told) - 2:
+                    await _until_released(reply, exchange)
+                await exchange.write_event(event)
+            await exchange.end_stream()
+        else:
+            await _until_released(reply, exchange)
+            await exchange.send_json(200, completion(exchange.body, reply.text, **_kind(reply)), reply.headers)
+
+
+def fake_groq(fake: FakeGroq | None = None) -> AbstractContextManager[FakeGroq]:
     """Run the server, or one that answers otherwise, while the body runs."""
-    answering = fake or FakeGroq()
-
-    class Groq(_Handler):
-        groq = answering
-
-    with listening(Groq) as answering.url:
-        yield answering
+    return running(fake or FakeGroq())
 
 
 def groq_server() -> Iterator[FakeGroq]:
@@ -66,58 +80,11 @@ def groq_server() -> Iterator[FakeGroq]:
         yield server
 
 
-class _Handler(Handler):
-    groq: FakeGroq
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        listed = [{"id": name, "object": "model", "created": 1, "owned_by": "me"} for name in self.groq.models]
-        self._json(200 if self.path == "/openai/v1/models" else 404, {"object": "list", "data": listed}, {})
-
-    def do_POST(self) -> None:
-        with suppress(ConnectionError):  # The client may leave in the middle.
-            self._answer()
-
-    def _answer(self) -> None:
-        body = json.loads(self.body())
-        self.groq.requests.append(body)
-        self.groq.headers.append({name.lower(): value for name, value in self.headers.items()})
-        self.groq.authorizations.append(self.headers.get("Authorization"))
-        reply = self.groq.next_reply(body)
-        if self.path != "/openai/v1/chat/completions":
-            self._json(404, {"error": {"message": f"no route {self.path}"}}, {})
-        elif reply.status != 200:
-            self._json(reply.status, {"error": {"message": "scripted", "type": "test"}}, reply.headers)
-        elif body.get("stream"):
-            self._events(body, reply)
-        else:
-            if reply.release:
-                reply.release.wait()
-            self._json(200, completion(body, reply.text, **_kind(reply)), reply.headers)
-
-    def _json(self, status: int, value: dict[str, Any], headers: dict[str, str]) -> None:
-        closing = {"Connection": "close"}  # So that no test leaves a socket open behind it.
-        self.reply(json.dumps(value), status=status, headers=JSON | closing | headers)
-        self.close_connection = True
-
-    def _events(self, body: dict[str, Any], reply: Reply) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.close_connection = True
-        told = list(events(body, reply.text, at_groq=True, **_kind(reply)))
-        for number, event in enumerate(told):
-            if number == len(told) - 2 and reply.release:
-                reply.release.wait()
-            self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
-            self.wfile.flush()
-        self.wfile.write(b"data: [DONE]\n\n")
-
-    def finish(self) -> None:
-        with suppress(ConnectionError):
-            super().finish()
-        self.rfile.close()
+async def _until_released(reply: Reply, exchange: Exchange) -> None:
+    while reply.release and not reply.release.is_set():
+        if exchange.left:
+            return
+        await asyncio.sleep(0.01)
 
 
 def _kind(reply: Reply) -> dict[str, Any]:

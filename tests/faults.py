@@ -10,6 +10,7 @@ from tests.exchange import Exchange
 
 Deed = Callable[[Exchange], Awaitable[None]]
 
+ERROR = {"error": {"message": "scripted", "type": "test"}}
 HUGE_CHARACTERS = 200_000
 STATUSES = (400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503)
 
@@ -43,7 +44,7 @@ async def drip(exchange: Exchange) -> None:
         for event in events(exchange.body, text, at_groq=exchange.at_groq):
             await asyncio.sleep(exchange.pace.drip_s)
             await exchange.write_event(event)
-        await _end_stream(exchange)
+        await exchange.end_stream()
         return
     payload = json.dumps(completion(exchange.body, text)).encode()
     await exchange.open(200, {"Content-Type": "application/json", "Content-Length": str(len(payload))})
@@ -122,7 +123,7 @@ async def send_no_json(exchange: Exchange) -> None:
         return
     await exchange.open_stream()
     await exchange.write_event('{"choices": [{"delta": ')
-    await _end_stream(exchange)
+    await exchange.end_stream()
 
 
 async def send_no_choices(exchange: Exchange) -> None:
@@ -132,7 +133,7 @@ async def send_no_choices(exchange: Exchange) -> None:
         return
     await exchange.open_stream()
     await exchange.write_event(reply | {"object": "chat.completion.chunk"})
-    await _end_stream(exchange)
+    await exchange.end_stream()
 
 
 async def send_a_page(exchange: Exchange) -> None:
@@ -145,7 +146,7 @@ def refuse(status: int, retry_after: str | None = None) -> Deed:
     headers = {} if retry_after is None else {"Retry-After": retry_after}
 
     async def deed(exchange: Exchange) -> None:
-        await exchange.send_json(status, {"error": {"message": "scripted", "type": "test"}}, headers)
+        await exchange.send_json(status, ERROR, headers)
 
     return deed
 
@@ -159,7 +160,7 @@ async def _answer(exchange: Exchange, text: str) -> None:
     for event in events(exchange.body, text, at_groq=exchange.at_groq):
         await exchange.write_event(event)
         await asyncio.sleep(exchange.pace.word_s)
-    await _end_stream(exchange)
+    await exchange.end_stream()
 
 
 async def _half_of_stream(exchange: Exchange) -> None:
@@ -167,11 +168,6 @@ async def _half_of_stream(exchange: Exchange) -> None:
     shown = list(events(exchange.body, answer_to(exchange.body), at_groq=exchange.at_groq))
     for event in shown[: len(shown) // 2]:
         await exchange.write_event(event)
-
-
-async def _end_stream(exchange: Exchange) -> None:
-    await exchange.write_event("[DONE]")
-    await exchange.write_chunk(b"")
 
 
 GOOD: dict[str, Deed] = {"answer": answer, "gzip": answer_in_gzip, "huge answer": answer_hugely, "slow drip": drip}

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from tests.completions import question_of
 from tests.exchange import Exchange, Pace, read_exchange
@@ -35,6 +35,7 @@ class Received:
 class FaultyGroq:
     """What the server does next, and what it was asked so far."""
 
+    told_at: ClassVar[str] = "/received"
     share: float = 0.0
     seed: int = 0
     pace: Pace = field(default_factory=Pace)
@@ -92,7 +93,7 @@ class FaultyGroq:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         exchange = await read_exchange(reader, writer, pace=self.pace, keep_alive=self.keep_alive)
-        if exchange.method == "GET":
+        if exchange.path == self.told_at:
             await exchange.send_json(200, self.report())
         elif not exchange.path.endswith("/chat/completions"):
             await exchange.send_json(404, {"error": {"message": f"no route {exchange.path}"}})

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.completions import completion, events, question_of
 from tests.exchange import Exchange
+from tests.faults import ERROR
 from tests.faulty import FaultyGroq, Received, running
 
 _LOOK_AGAIN_S = 0.01
@@ -60,7 +61,7 @@ class ScriptedModel(FaultyGroq):
 
 async def _say(saying: Saying, exchange: Exchange) -> None:
     if saying.then == "refuse":
-        await exchange.send_json(500, {"error": {"message": "scripted", "type": "test"}})
+        await exchange.send_json(500, ERROR)
         return
     if not exchange.streamed:
         await exchange.send_json(200, completion(exchange.body, saying.text))
@@ -84,8 +85,7 @@ async def _stream(saying: Saying, exchange: Exchange) -> None:
             exchange.reset()
             return
         await exchange.write_event(event)
-    await exchange.write_event("[DONE]")
-    await exchange.write_chunk(b"")
+    await exchange.end_stream()
 
 
 @contextmanager

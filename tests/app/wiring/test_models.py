@@ -112,7 +112,7 @@ def test_openrouter_is_told_who_asks_and_has_an_address_of_its_own(groq):
 
     [headers], [sent] = groq.headers, groq.requests
     assert (headers["http-referer"], headers["x-title"]) == ("https://desk.example.org", "Waypoint Co-Pilot")
-    assert groq.authorizations == ["Bearer sk-or-x"]
+    assert headers["authorization"] == "Bearer sk-or-x"
     assert (sent["model"], sent["reasoning_effort"]) == ("google/gemma-3n-e2b-it:free", "low")
     assert usual.model.openai_api_base == "https://openrouter.ai/api/v1"
 

@@ -58,7 +58,7 @@ async def asked(model: BaseChatModel, way: str) -> Any:
 def test_the_messages_and_the_settings_are_sent(groq, connect):
     connect(groq.url).invoke(MESSAGES)
 
-    assert groq.authorizations == ["Bearer gsk_test"]
+    assert [headers["authorization"] for headers in groq.headers] == ["Bearer gsk_test"]
     [sent] = groq.requests
     assert sent["messages"] == [
         {"role": "system", "content": "context"},

@@ -48,7 +48,7 @@ def test_a_guard_model_at_groq_is_asked_by_the_key_and_address_of_the_language_m
     found = verdict(moderation(**KEY, llm_base_url=groq.url, moderation_model=model, llm_rpm=1))
 
     [request] = groq.requests
-    assert groq.authorizations == ["Bearer gsk_test"]
+    assert [headers["authorization"] for headers in groq.headers] == ["Bearer gsk_test"]
     assert request["model"] == model or request["model"] == "openai/gpt-oss-safeguard-20b"
     told = [{"role": "system", "content": prompts.load("moderation")}] if policy else []
     assert request["messages"] == [*told, {"role": "user", "content": QUESTION}]
