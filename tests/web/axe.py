@@ -1,8 +1,9 @@
-"""What axe-core finds wrong with a page."""
+"""What is wrong with a page: what axe-core finds, and what does not fit its window."""
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
+SIZES: dict[str, ViewportSize] = {"phone": {"width": 360, "height": 800}, "desk": {"width": 1280, "height": 800}}
 _OPTIONS = {
     "rules": {
         "target-size": {"enabled": True},  # WCAG 2.2's, off by default.
@@ -25,3 +26,13 @@ def violations(page: Page) -> list[str]:
     found = Axe().run(page, options=_OPTIONS).response["violations"]
     told = [f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}" for rule in found for node in rule["nodes"]]
     return [text for text in told if _SCROLLED_AWAY not in text]
+
+
+def overflow(page: Page) -> int:
+    """Return how many pixels the page is wider than its window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+
+def assert_fits(page: Page) -> None:
+    assert overflow(page) <= 0
+    assert violations(page) == []

@@ -2,6 +2,7 @@
 
 import asyncio.events
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from redis import Redis
 from tests.access import open_redis
 from tests.web import corpus as documents
 from tests.web.asking import GST, GST_ANSWER, PDF_ANSWER, PDF_QUESTION
+from tests.web.axe import SIZES
 from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
 from tests.web.model import ScriptedModel, scripted_model
 from tests.web.service import serving
@@ -130,6 +132,13 @@ def open_page(browser, watch, url) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     watch.judge()
+
+
+@pytest.fixture(params=product(SIZES, ("light", "dark")), ids="-".join)
+def shape(request) -> dict[str, Any]:
+    """A phone or a desk, in light or dark colours: options of `open_page`."""
+    size, scheme = request.param
+    return {"viewport": SIZES[size], "color_scheme": scheme}
 
 
 @pytest.fixture

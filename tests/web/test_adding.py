@@ -10,9 +10,8 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from app.wiring import open_index
 from tests.web.asking import ask_and_wait
-from tests.web.axe import violations
+from tests.web.axe import assert_fits, violations
 from tests.web.service import serving, settings_over
-from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 from tests.web.test_documents import open_list, titles
 
 TARPAULIN = "The fee for a tarpaulin in the Batam depot is 12 dollars."
@@ -93,24 +92,21 @@ def test_what_is_added_for_everybody_is_said_to_be(listed):
     expect(row).not_to_contain_text("Staff only")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_progress_of_a_job_is_shown_while_it_waits_and_after_a_reload(open_page, store, model, width, scheme):
-    page = open_list(open_page(viewport=SIZES[width], color_scheme=scheme))
+def test_the_progress_of_a_job_is_shown_while_it_waits_and_after_a_reload(open_page, store, model, shape):
+    page = open_list(open_page(**shape))
     status = page.locator("#upload-status")
-    name = f"waits-{width}-{scheme}.md"
+    shown = f"{shape['viewport']['width']} {shape['color_scheme']}"
     with open_index(settings_over(store, model.url)).stored.locked():
-        choose(page, {name: f"# Waits {width} {scheme}\n\nWords that wait."})
+        choose(page, {f"waits {shown}.md": f"# Waits {shown}\n\nWords that wait."})
         expect(status).to_contain_text("Other documents are being added.")
         expect(status.get_by_role("progressbar")).to_be_visible()
         assert page.locator("#drop").evaluate("(one) => one.inert")
-        assert overflow(page) <= 0
-        assert violations(page) == []
+        assert_fits(page)
         page.reload()
         expect(status).to_contain_text("Other documents are being added.")
 
     expect(status).to_contain_text("Added: 1 files")
-    expect(titles(page).filter(has_text=f"Waits {width} {scheme}")).to_be_visible()
+    expect(titles(page).filter(has_text=f"Waits {shown}")).to_be_visible()
 
 
 def test_each_file_that_was_not_added_is_named_with_its_reason_and_the_others_are(listed):

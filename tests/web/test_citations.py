@@ -4,9 +4,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, PDF_QUESTION, ask_and_wait
-from tests.web.axe import violations
+from tests.web.axe import SIZES, assert_fits, violations
 from tests.web.corpus import HTML_QUOTE, HTML_TITLE
-from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 
 HTML_QUESTION = "How high are pallets stacked in Johor?"
 QUOTED = "Import GST in Singapore is 9 % of the CIF value plus any duty"
@@ -73,24 +72,19 @@ def test_a_tap_shows_the_card_and_the_next_one_opens_the_document(open_page):
     expect(page.locator("#viewer")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_document_opens_with_the_quoted_words_in_sight(open_page, width, scheme):
-    page = open_page(viewport=SIZES[width], color_scheme=scheme)
+def test_the_document_opens_with_the_quoted_words_in_sight(open_page, shape):
+    page = open_page(**shape)
     chips(page, GST).first.click()
     mark = page.locator("#viewer mark.quote").first
 
     expect(mark).to_be_in_viewport()
     assert "".join(page.locator("#viewer mark.quote").all_inner_texts()).startswith(QUOTED)
     expect(page.locator("#viewer")).to_contain_text(GST_GUIDE)
-    assert overflow(page) <= 0
-    assert violations(page) == []
+    assert_fits(page)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_page_of_a_pdf_is_a_picture_with_the_words_framed(open_page, width, scheme):
-    page = open_page(viewport=SIZES[width], color_scheme=scheme)
+def test_a_page_of_a_pdf_is_a_picture_with_the_words_framed(open_page, shape):
+    page = open_page(**shape)
     chips(page, PDF_QUESTION).first.click()
     paper = page.locator("#viewer .paper")
     expect(paper).to_have_attribute("data-page", "2")
@@ -103,8 +97,7 @@ def test_a_page_of_a_pdf_is_a_picture_with_the_words_framed(open_page, width, sc
     assert words
     assert sheet["x"] < words["x"]
     assert words["y"] + words["height"] < sheet["y"] + sheet["height"] / 2  # The quote stands near the page's top.
-    assert overflow(page) <= 0
-    assert violations(page) == []
+    assert_fits(page)
 
 
 def test_pages_are_turned_and_the_same_document_is_read_as_text(page):

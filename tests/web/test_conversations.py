@@ -7,8 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.asking import GST, ask_and_wait, box
-from tests.web.axe import violations
-from tests.web.test_appearance import SIZES, overflow
+from tests.web.axe import SIZES, overflow, violations
 
 CIF = "How does CIF differ from FOB in Incoterms 2020?"
 

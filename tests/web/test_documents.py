@@ -11,10 +11,9 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from app.wiring import open_index
 from tests.web.asking import GST, GST_GUIDE, PDF_QUESTION, ask_and_wait
-from tests.web.axe import violations
+from tests.web.axe import assert_fits, overflow, violations
 from tests.web.corpus import HOSTILE_QUOTE, HOSTILE_TITLE, HTML_TITLE, PDF_TITLE
 from tests.web.service import serving, settings_over
-from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +55,11 @@ def titles(page: Page) -> Locator:
     return page.locator("#documents-list [data-do=open]")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_list_fits_and_axe_finds_nothing(open_page, width, scheme):
-    page = open_list(open_page(viewport=SIZES[width], color_scheme=scheme))
+def test_the_list_fits_and_axe_finds_nothing(open_page, shape):
+    page = open_list(open_page(**shape))
 
     expect(page.get_by_role("heading", name="Documents", level=1)).to_be_visible()
-    assert overflow(page) <= 0
-    assert violations(page) == []
+    assert_fits(page)
 
 
 def test_documents_stand_below_their_categories_and_one_or_words_narrow_the_list(listed):
@@ -160,8 +156,7 @@ def test_a_document_says_why_the_last_answer_did_not_use_it(page, model):
     control.get_by_role("textbox").press("Enter")
 
     expect(control.get_by_role("status")).to_contain_text(re.compile("its best passage|none of its|shown it"))
-    assert violations(page) == []
-    assert overflow(page) <= 0
+    assert_fits(page)
     titles(page).filter(has_text=GST_GUIDE).click()
     control.locator("summary").click()
     control.get_by_role("button", name="Find out").click()

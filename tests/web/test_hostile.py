@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.asking import GST, GST_GUIDE, ask_and_wait
+from tests.web.axe import overflow
 from tests.web.corpus import BEACON, HOSTILE_QUOTE, HOSTILE_TITLE
-from tests.web.test_appearance import overflow
 
 TAKE_OVER = "document.title='taken over'"
 HOSTILE_ANSWER = f"""GST is charged at 9 % of the CIF value [{GST_GUIDE} > What the tax is charged on].

@@ -12,9 +12,8 @@ from playwright.sync_api import expect
 from app.ledger.answers import DAY_S, LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
 from app.wiring.storage import ledger_of
-from tests.web.axe import violations
+from tests.web.axe import assert_fits
 from tests.web.service import serving, settings_over
-from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 from tests.web.test_documents import open_list
 
 DOG = "Can you ship a dog to Japan?"
@@ -41,17 +40,14 @@ def url(corpus, model, tmp_path_factory) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_groups_of_questions_fit_and_axe_finds_nothing(open_page, width, scheme):
-    page = open_page("/insights", viewport=SIZES[width], color_scheme=scheme)
+def test_the_groups_of_questions_fit_and_axe_finds_nothing(open_page, shape):
+    page = open_page("/insights", **shape)
 
     expect(page.get_by_role("heading", level=1)).to_have_text("What to write next")
     expect(page.locator("main")).to_contain_text("4 questions in 30 days, 25 % of them answered.")
     expect(page.locator("ol > li").first).to_contain_text("Asked: 2, last on")
     expect(page.locator("ol > li h2").last).to_contain_text("<b>Who</b> drives")
-    assert overflow(page) <= 0
-    assert violations(page) == []
+    assert_fits(page)
 
 
 def test_who_looks_after_the_documents_finds_it_beside_them(page):

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.web.asking import GST, GST_ANSWER, NO_RESULTS, ask_and_wait
-from tests.web.axe import violations
+from tests.web.axe import assert_fits, violations
 from tests.web.outcomes import (
     ASKED_BACK,
     BLOCKED,
@@ -22,7 +22,6 @@ from tests.web.outcomes import (
     hold_back,
     say_outcomes,
 )
-from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 
 
 @pytest.fixture(autouse=True)
@@ -30,16 +29,13 @@ def _answers(model) -> None:
     say_outcomes(model)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_outcome_fits_and_axe_finds_nothing(open_page, width, scheme):
-    page = open_page(viewport=SIZES[width], color_scheme=scheme)
+def test_every_outcome_fits_and_axe_finds_nothing(open_page, shape):
+    page = open_page(**shape)
     hold_back(page)
     for outcome, question in OUTCOMES.items():
         expect(ask_and_wait(page, question)).to_have_attribute("data-outcome", outcome)
 
-    assert overflow(page) <= 0
-    assert violations(page) == []
+    assert_fits(page)
 
 
 @pytest.mark.parametrize("question", [DECLINED, UNGROUNDED, NO_RESULTS])

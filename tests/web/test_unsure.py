@@ -12,9 +12,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.web.asking import ask_and_wait
-from tests.web.axe import violations
+from tests.web.axe import SIZES, assert_fits, overflow
 from tests.web.service import serving
-from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 
 VAGUE = (
     *("What is the quotation turnaround time for LCL?", "How soon must we hear about a booking for reefers?"),
@@ -88,11 +87,8 @@ def test_on_a_phone_the_statement_is_shown_and_not_only_the_line_that_announces_
     assert overflow(page) <= 0
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_it_fits_and_axe_finds_nothing(open_page, unsure, width, scheme):
-    page = open_page(viewport=SIZES[width], color_scheme=scheme)
+def test_it_fits_and_axe_finds_nothing(open_page, unsure, shape):
+    page = open_page(**shape)
     ask_and_wait(page, unsure["question"])
 
-    assert overflow(page) <= 0
-    assert violations(page) == []
+    assert_fits(page)
