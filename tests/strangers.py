@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from chains.output import merge
+from tests.corpora import write_documents
 from tests.fakes import FakeGroq
 
 PUBLIC = {
@@ -78,8 +79,5 @@ def write_corpus(folder: Path, *, internal: bool) -> Path:
             texts[f"04_internal_synthetic/{number}.md"] = (
                 f"The margin of {word} parcels on weekends is {number} percent."
             )
-    for name, text in texts.items():
-        path = folder / "kb" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# Guide to {path.stem}\n\n## Rule\n\n{text}\n", encoding="utf-8")
-    return folder / "kb"
+    guides = {name: f"# Guide to {Path(name).stem}\n\n## Rule\n\n{text}\n" for name, text in texts.items()}
+    return write_documents(folder / "kb", guides)

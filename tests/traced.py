@@ -12,9 +12,8 @@ from app.settings import Settings, load_settings
 from app.wiring import Parts, Service, open_index, open_service
 from chains.output import merge
 from tests.langsmith_stub import Backend
+from tests.served import QUESTION
 
-QUESTION = "What is the GST rate on imports into Singapore?"
-WORDS = "It is 9 % [GST Guide > Rate]."
 CONFIG: Any = {"metadata": {"request_id": "r1"}}
 
 

@@ -14,10 +14,9 @@ from app.settings import load_settings
 from app.wiring import Service, open_service
 from tests import postgres
 from tests.corpora import write_documents
-from tests.served import GUIDE
+from tests.served import GUIDE, QUESTION
 
 PAGE = Path(__file__).parents[2] / "docs" / "backup.md"
-QUESTION = "What is the GST rate on imports into Singapore?"
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ from app.wiring import Parts, open_index, open_service
 from tests.event_stores import PLACES, Place, event_place
 from tests.proxy import Proxy
 from tests.rabbit import PORT, Sink, sink
+from tests.served import GUIDE, QUESTION
 from tests.waiting import await_until
 
 pytestmark = pytest.mark.service
 
-QUESTION = "What is the GST rate on imports into Singapore?"
 USERS = 4
 
 
@@ -43,7 +43,7 @@ class Desk:
 
 @asynccontextmanager
 async def desk(folder, place: Place) -> AsyncIterator[Desk]:
-    (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.")
+    (folder / "gst.md").write_text(GUIDE)
     settings = load_settings(vector_store_type="memory", scope_file="off", min_chunks=0)
     open_index(settings).ingest([folder / "gst.md"])
     async with sink() as taken, Proxy(PORT) as proxy:

@@ -15,41 +15,29 @@ from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from app.http.server import create_app
-from app.settings import Settings, load_settings
-from app.wiring import Service, open_index
+from app.settings import Settings
+from app.wiring import Service
 from chains.errors import LLMError
 from chains.pipeline import BEFORE
-from tests.corpora import write_documents
 from tests.fakes import MODEL, Reply, groq_server
 from tests.langsmith_stub import Backend, backend
 from tests.processes import run_waypoint
-from tests.traced import CONFIG, QUESTION, WORDS, ask, tracing, tree
+from tests.served import ANSWER, QUESTION, small_services
+from tests.traced import CONFIG, ask, tracing, tree
 from tests.waiting import wait_until
 
-DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
 groq = pytest.fixture(groq_server, scope="module")
 
 
 @pytest.fixture(scope="module")
 def desk(groq, tmp_path_factory) -> Settings:
     """The settings of a service over a small index."""
-    folder = tmp_path_factory.mktemp("desk")
-    write_documents(folder / "corpus", {"01_regulatory/gst.md": DOCUMENT})
-    settings = load_settings(
-        _env_file=None,
-        chroma_path=folder / "store",
-        llm_api_key="gsk_verysecret",
-        llm_base_url=groq.url,
-        llm_max_retries=0,
-        llm_fallback=False,
-    )
-    open_index(settings).ingest([folder / "corpus"])
-    return settings
+    return small_services(tmp_path_factory.mktemp("desk"), groq, llm_api_key="gsk_verysecret").settings
 
 
 @pytest.fixture
 def stub(groq) -> Iterator[Backend]:
-    groq.replies[:] = [Reply(WORDS)]
+    groq.replies[:] = [Reply(ANSWER)]
     with backend() as server:
         yield server
 
@@ -88,7 +76,7 @@ async def test_the_trace_of_a_call_is_a_tree_of_its_stages(services, stub, way):
     assert [child["name"] for child in stub.children(root)] == STAGES
     assert tree(stub, root) == TREE
     [model] = [run for run in stub.runs.values() if run["run_type"] == "llm"]
-    assert model["outputs"]["generations"][0][0]["text"] == WORDS
+    assert model["outputs"]["generations"][0][0]["text"] == ANSWER
     assert all(run["end_time"] and not run.get("error") for run in stub.runs.values())
 
 
@@ -129,7 +117,7 @@ async def test_what_an_answer_holds_stands_in_the_root_alone(services, stub, way
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_trace_shows_what_the_moderator_said_beside_the_search(desk, groq, stub, way):
-    groq.replies = [Reply("safe"), Reply(WORDS)]
+    groq.replies = [Reply("safe"), Reply(ANSWER)]
     with tracing(desk, stub.url, moderation_provider="groq", moderation_model="llama-guard") as services:
         await ask(services, way)
     stub.wait_for(lambda: stub.runs and stub.spans)
@@ -177,7 +165,7 @@ async def test_the_root_says_what_came_of_the_question(services, stub):
     assert "answered" in root["tags"]
     assert root["session_name"] == "waypoint"
     assert root["inputs"] == {"question": QUESTION}
-    assert root["outputs"]["answer"] == WORDS
+    assert root["outputs"]["answer"] == ANSWER
     assert "lsv2_key" in stub.keys
     assert b"gsk_verysecret" not in b"".join(stub.bodies)
 
@@ -219,7 +207,7 @@ async def test_what_is_to_be_hidden_is_in_no_trace(desk, stub, groq):
         stub.wait_for(lambda: len([run for run in stub.runs.values() if not run.get("parent_run_id")]) == 2)
 
     sent = b"".join(stub.bodies).decode(errors="replace")
-    assert not [words for words in (QUESTION, WORDS, "imports into Singapore", "GST Guide") if words in sent]
+    assert not [words for words in (QUESTION, ANSWER, "imports into Singapore", "GST Guide") if words in sent]
     assert "retrieval" in sent
 
 
@@ -272,7 +260,7 @@ def test_inside_a_traced_chain_the_call_is_part_of_that_trace(services, stub):
 
 @pytest.mark.parametrize("trouble", ["dead", "hanging", "rejecting"])
 async def test_a_backend_in_trouble_changes_no_answer_and_is_told_of_once(desk, stub, groq, trouble):
-    groq.replies[:] = [Reply(WORDS)] * 3
+    groq.replies[:] = [Reply(ANSWER)] * 3
     with tracing(desk, stub.url) as services:
         plain = await ask(services)
     stub.status, stub.hangs = (429 if trouble == "rejecting" else 200), trouble == "hanging"

@@ -12,13 +12,12 @@ from app.ledger import open_database
 from app.settings.values import LOCAL_SERVERS
 from tests.corpora import write_documents
 from tests.indexes import index_in, put
-
-DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+from tests.served import GUIDE
 
 
 @pytest.fixture
 def corpus(tmp_path) -> Path:
-    return write_documents(tmp_path / "desk", {"01_regulatory/gst.md": DOCUMENT})
+    return write_documents(tmp_path / "desk", {"01_regulatory/gst.md": GUIDE})
 
 
 def test_ask_as_json_prints_the_whole_answer_object_and_its_options_reach_the_retriever(waypoint, corpus):

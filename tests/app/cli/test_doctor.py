@@ -6,8 +6,7 @@ import pytest
 from tests.fakes import Reply
 from tests.langsmith_stub import backend
 from tests.rabbit import skip_without_broker, url
-
-DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+from tests.served import GUIDE
 
 
 def findings(out: str) -> dict[str, str]:
@@ -17,7 +16,7 @@ def findings(out: str) -> dict[str, str]:
 def test_a_working_desk_is_all_ok_says_what_is_off_and_tries_moderation_and_a_server_of_ones_own(
     waypoint, groq, tmp_path
 ):
-    (tmp_path / "gst.md").write_text(DOCUMENT)
+    (tmp_path / "gst.md").write_text(GUIDE)
     waypoint("ingest", str(tmp_path / "gst.md"))
     code, out, err = waypoint("doctor", GROQ_API_KEY="gsk_test", LLM_BASE_URL=groq.url)
 

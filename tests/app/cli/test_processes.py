@@ -19,6 +19,7 @@ from chains.errors import IndexBusyError
 from tests.corpora import write_documents
 from tests.fakes import fake_groq
 from tests.processes import run_waypoint
+from tests.served import GUIDE, QUESTION
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +27,6 @@ NEEDLESS = [
     *("aio_pika", "prometheus_client", "fastapi", "langserve", "redis", "chromadb", "langchain_classic"),
     *("langchain_groq", "onnx", "pypdfium2"),
 ]
-QUESTION = "What is the GST rate on imports into Singapore?"
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +36,7 @@ def desk(tmp_path_factory) -> Path:
     if compiler := shutil.which("cc"):
         command = [compiler, "-shared", "-fPIC", "-o", folder / "lookups.so", ROOT / "tests" / "lookups.c", "-ldl"]
         subprocess.run(command, check=True)
-    text = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
-    done = waypoint(folder, "ingest", str(write_documents(folder / "01_regulatory", {"gst.md": text})))
+    done = waypoint(folder, "ingest", str(write_documents(folder / "01_regulatory", {"gst.md": GUIDE})))
     assert done.returncode == 0, done.stderr
     return folder
 

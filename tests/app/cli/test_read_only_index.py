@@ -10,8 +10,8 @@ import pytest
 
 from tests.corpora import write_documents
 from tests.processes import run_waypoint
+from tests.served import GUIDE, QUESTION
 
-QUESTION = "What is the GST rate on imports into Singapore?"
 # The superuser writes what nobody may write, until it gives that right up.
 PLAIN_USER = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
 STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "CHROMA_PATH": "store"})
@@ -27,8 +27,7 @@ pytestmark = [
 @pytest.fixture(scope="module", params=STORES, ids=["chroma", "memory"])
 def desk(request, tmp_path_factory) -> Iterator["Desk"]:
     folder = tmp_path_factory.mktemp("desk")
-    text = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
-    corpus = write_documents(folder / "01_regulatory", {"gst.md": text})
+    corpus = write_documents(folder / "01_regulatory", {"gst.md": GUIDE})
     desk = Desk(folder, request.param)
     assert desk.run("ingest", str(corpus)).returncode == 0
     for path in desk.held():

@@ -18,13 +18,9 @@ from app.wiring import open_index
 from benchmarks.processes import Service, service
 from tests.corpora import write_documents
 from tests.fakes import FakeGroq, Reply
+from tests.served import ANSWER, GUIDE, QUESTION
 from tests.streams import merged
 from tests.waiting import wait_until
-
-QUESTION = "What is the GST rate on imports into Singapore?"
-DOCUMENT = "---\ntitle: GST Guide\n---\n\n# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
-ANSWER = "It is 9 % [GST Guide > Rate]."
-
 
 pytestmark = pytest.mark.timeout(400)  # Processes that start on a busy machine take as long as they take.
 
@@ -39,7 +35,7 @@ def _logs_as_they_were() -> Iterator[None]:
 def folder(tmp_path_factory) -> Path:
     """A folder with a small index, in a store that several processes may open."""
     folder = tmp_path_factory.mktemp("service")
-    desk = write_documents(folder / "desk", {"gst.md": DOCUMENT})
+    desk = write_documents(folder / "desk", {"gst.md": GUIDE})
     open_index(load_settings(_env_file=None, **store(folder))).ingest([desk])
     return folder
 
