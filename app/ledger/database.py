@@ -14,7 +14,7 @@ from app.ledger.schema import metadata
 from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]
-Steps = Mapping[str, Sequence[Callable[["Database"], object]]]  # By dialect.
+Steps = Sequence[Callable[["Database"], object]]
 STATE = """
 INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
@@ -145,7 +145,7 @@ class Database(ABC):
         """Make the tables in a database that has none, and refuse those of another version of this program."""
         with self._begun(connection, writes=False):
             version = self._version(connection)
-        head = 1 + len(steps := self._steps[self.dialect])  # The version of these tables.
+        head = 1 + len(self._steps)  # The version of these tables.
         if version is None or (migrates and version < head):
             with self._begun(connection, writes=True):
                 self._make_room(connection)
@@ -153,7 +153,7 @@ class Database(ABC):
                 if version is None:
                     metadata.create_all(connection, checkfirst=False)
                 else:
-                    for step in steps[version - 1 :]:
+                    for step in self._steps[version - 1 :]:
                         step(self)
                 version = max(version or head, head)
                 self.state("schema", str(version))

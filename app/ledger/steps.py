@@ -1,9 +1,7 @@
-"""The steps that bring the tables of an earlier version to the next one, the first those of version 1.
+"""The steps that bring the tables of an earlier version to the next one, the first those of version 1, of 0.3.0.
 
 They run within the transaction of `migrate`.
 """
-
-from collections.abc import Callable
 
 from langchain_core.documents import Document
 
@@ -17,30 +15,22 @@ FORMER = ("public_words_terms", "words_terms", "public_words", "words", "posting
 PASSAGES = "SELECT row, audience, content, meta FROM passages WHERE row >= :first AND row < :end ORDER BY row"
 
 
-def make(database: Database, *tables: str) -> None:
-    with database.changing() as connection:
-        metadata.create_all(connection, [metadata.tables[name] for name in tables], checkfirst=False)
-
-
-def count_words(database: Database) -> None:
-    """Count the words of all passages anew: each dialect kept them in a form of its own."""
+def count_words_and_split_vectors(database: Database) -> None:
+    """Count the words of all passages anew: each dialect kept them in a form of its own, and PostgreSQL the vectors."""
     for table in FORMER:
         database.run(f"DROP TABLE IF EXISTS {table}")
-    make(database, "words", "postings")
+    with database.changing() as connection:
+        metadata.create_all(connection, [metadata.tables[name] for name in ("words", "postings")], checkfirst=False)
     for first in range(0, 1 + (database.value("SELECT max(row) FROM passages") or 0), BLOCK):
         words = [
             Searched(row, audience == "public", *indexed_fields(Document(content, metadata=metadata_of(meta))))
             for row, audience, content, meta in database.rows(PASSAGES, first=first, end=first + BLOCK)
         ]
         add_words(database, words)
+    if database.dialect == "postgresql":
+        database.run(BESIDE)
+        if stated := database.fact("dimensions"):
+            index_vectors(database, int(stated))
 
 
-def split_vectors(database: Database) -> None:
-    if stated := database.fact("dimensions"):
-        index_vectors(database, int(stated))
-
-
-STEPS: dict[str, tuple[Callable[[Database], object], ...]] = {
-    "sqlite": (count_words,),
-    "postgresql": (lambda database: database.run(BESIDE), count_words, split_vectors),
-}
+STEPS = (count_words_and_split_vectors,)

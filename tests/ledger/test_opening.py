@@ -20,27 +20,25 @@ from app.wiring.storage import ledger_of
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.indexes import Shelves, put_words_back
 
+HEAD = 1 + len(STEPS)
+
 
 def facts(database: Database) -> dict[str, str]:
     with database.reading() as connection:
         return dict(map(tuple, connection.exec_driver_sql("SELECT name, value FROM facts")))
 
 
-def head(database: Database) -> int:
-    return 1 + len(STEPS[database.dialect])
-
-
 def test_many_who_find_no_tables_make_them_once(address: str | None, file: Path) -> None:
     opened = [open_database(file, address, collection="kb", pool_size=1) for _ in range(6)]
     with ThreadPoolExecutor(6) as threads:
-        assert list(threads.map(facts, opened)) == [{"schema": str(head(opened[0]))}] * 6
+        assert list(threads.map(facts, opened)) == [{"schema": str(HEAD)}] * 6
 
 
 def test_tables_of_a_later_version_are_refused(database: Database) -> None:
     with database.changing() as connection:
         connection.exec_driver_sql("UPDATE facts SET value = '99'")
     database.close()
-    with pytest.raises(ConfigurationError, match=f"version 99, not {head(database)}; install a later version"):
+    with pytest.raises(ConfigurationError, match=f"version 99, not {HEAD}; install a later version"):
         facts(database)
 
 
@@ -56,18 +54,17 @@ def test_tables_of_an_earlier_version_are_brought_to_this_one_as_a_whole_when_th
     def fail(database: Database) -> None:
         database.run("DROP TABLE nowhere")
 
-    version, known = head(database), STEPS[database.dialect]
     for steps, failure in ((add_column, fail), "nowhere"), ((add_column, add_column), "note"):
-        monkeypatch.setitem(STEPS, database.dialect, (*known, *steps))
-        with pytest.raises(ConfigurationError, match=f"version {version}, not {version + 2}; run `waypoint migrate`"):
+        monkeypatch.setattr(database, "_steps", (*STEPS, *steps))
+        with pytest.raises(ConfigurationError, match=f"version {HEAD}, not {HEAD + 2}; run `waypoint migrate`"):
             facts(database)
         with pytest.raises(VectorStoreError, match=failure):
             database.migrate()
-    monkeypatch.setitem(STEPS, database.dialect, (*known, add_column, lambda _database: None))
+    monkeypatch.setattr(database, "_steps", (*STEPS, add_column, lambda _database: None))
     database.migrate()
     database.migrate()
 
-    assert facts(database) == {"schema": str(version + 2), "name": "value"}
+    assert facts(database) == {"schema": str(HEAD + 2), "name": "value"}
     assert database.rows("SELECT note FROM facts") == [(None,), (None,)]
 
 
@@ -83,7 +80,7 @@ def test_words_of_the_first_version_are_counted_anew(database: Database) -> None
     postings = database.rows("SELECT * FROM postings ORDER BY term, public")
     put_words_back(database)
 
-    with pytest.raises(ConfigurationError, match=f"of version 1, not {head(database)}; run `waypoint migrate`"):
+    with pytest.raises(ConfigurationError, match=f"of version 1, not {HEAD}; run `waypoint migrate`"):
         facts(database)
     database.migrate()
     assert [index.search(question, 9, where) for question, where in asked] == before

@@ -12,7 +12,7 @@ from app.ledger import open_database
 from app.ledger import postgres as ledger_postgres
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
-from tests.indexes import index_in, put
+from tests.indexes import index_in, put, put_words_back
 from tests.postgres import PASSWORD
 
 pytestmark = pytest.mark.service
@@ -214,8 +214,7 @@ def test_the_one_index_of_vectors_of_an_earlier_version_becomes_two(database_url
     names = "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
     two = index.database.rows(names)
     index.database.run(f"ALTER INDEX {two[0][0]} RENAME TO vectors_{index.database.fact('dimensions')}")
-    index.database.state("schema", "3")
-    index.database.close()
+    put_words_back(index.database)
 
     index.database.migrate()
     assert sorted(index.database.rows(names)) == sorted(two)

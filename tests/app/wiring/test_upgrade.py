@@ -223,7 +223,7 @@ def test_what_a_store_holds_is_replaced_only_when_that_is_said(corpus, settings)
 
 @pytest.mark.service
 def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, database_url):
-    assert waypoint("migrate", VECTOR_STORE_TYPE="memory")[1].endswith(f"(version {1 + len(STEPS['sqlite'])}).\n")
+    assert waypoint("migrate", VECTOR_STORE_TYPE="memory")[1].endswith(f"(version {1 + len(STEPS)}).\n")
     monkeypatch.setenv("DATABASE_URL", database_url)
 
     code, out, _ = waypoint("migrate")
