@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 
@@ -14,8 +14,7 @@ from app.ledger.passages import Passages
 from app.settings import Settings
 from app.wiring.storage import folder_beside, sample_corpus
 from chains.documents.audience import INTERNAL, Audience, audience_of, caller_audience
-from chains.documents.library import Entry, describe
-from chains.documents.versions import told_apart, with_labels
+from chains.documents.library import Entry, Titles, describe
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, Source, real_path
 from chains.regular_files import read_text
@@ -31,28 +30,15 @@ PAGE_TIMEOUT_S, PAGE_MEMORY_MB = 10, 1024
 
 
 @dataclass(frozen=True)
-class Catalogue:
-    """The documents of one version of the index by id, ordered by category and title, and their recorded sources.
+class Catalogue(Titles):
+    """The documents of one version of the index, ordered by category and title, and their recorded sources."""
 
-    `metadata` is that of the first passage of each.
-    """
-
-    entries: Mapping[str, Entry] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
-    metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    @cached_property
-    def labels(self) -> Mapping[str, Sequence[str]]:
-        """Return by its id what stands behind the title of a document, on this day: which version it is."""
-        return told_apart(list(self.metadata.values()))
-
-    def title(self, doc_id: str) -> str:
-        return with_labels(self.entries[doc_id].title, self.labels.get(doc_id, ()))
 
     def public(self) -> "Catalogue":
         entries = {doc_id: entry for doc_id, entry in self.entries.items() if entry.allows("public")}
         sources = {doc_id: self.sources[doc_id] for doc_id in entries if doc_id in self.sources}
-        return Catalogue(entries, sources, {doc_id: self.metadata[doc_id] for doc_id in entries})
+        return Catalogue(entries, {doc_id: self.metadata[doc_id] for doc_id in entries}, sources)
 
 
 @dataclass
@@ -143,7 +129,7 @@ def read_catalogue(index: Passages, hosts: Collection[str] = ()) -> Catalogue:
     found.sort(key=lambda pair: (pair[0].category, pair[0].title.casefold(), pair[0].doc_id))
     entries = {entry.doc_id: entry for entry, _ in found}
     metadata = {entry.doc_id: first for entry, first in found}
-    return Catalogue(entries, {source.doc_id: source for source in sources}, metadata)
+    return Catalogue(entries, metadata, {source.doc_id: source for source in sources})
 
 
 def chunks_by_id(index: Passages, ids: list[str]) -> dict[str, Document]:

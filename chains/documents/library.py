@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any, Literal, NamedTuple
@@ -12,6 +13,7 @@ from langchain_core.documents import Document
 
 from chains.documents.audience import Audience, audience_of
 from chains.documents.naming import source_urls
+from chains.documents.versions import told_apart, with_labels
 from chains.text.letters import letters
 
 Kind = Literal["markdown", "html", "pdf", "docx", "text", "slides", "table", "email", "book", "records"]
@@ -74,6 +76,22 @@ def describe(
         kind=KINDS.get(PurePosixPath(str(metadata.get("file_path"))).suffix.lower(), "text"),
         source_urls=source_urls(metadata.get("source_urls"), hosts=hosts),
     )
+
+
+@dataclass(frozen=True)
+class Titles:
+    """Documents by id, with what tells each from others of its title; `metadata` is that of the first passage."""
+
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def labels(self) -> Mapping[str, Sequence[str]]:
+        """Return by its id what stands behind the title of a document, on this day: which version it is."""
+        return told_apart(list(self.metadata.values()))
+
+    def title(self, doc_id: str) -> str:
+        return with_labels(self.entries[doc_id].title, self.labels.get(doc_id, ()))
 
 
 class QuotePlace(NamedTuple):

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -13,7 +13,7 @@ from pydantic import Field, SkipValidation, model_validator
 
 from chains.callbacks import check_time, time_limit
 from chains.documents.audience import Audience
-from chains.documents.library import Entry
+from chains.documents.library import Titles
 from chains.documents.naming import with_hosts
 from chains.documents.versions import LABELS, editions_in, names_edition, two_versions, version_order
 from chains.errors import VectorStoreError
@@ -21,20 +21,6 @@ from chains.ports import ChunkStore
 from chains.question import check_fields
 from chains.retrieval.filters import FieldIndex, Filters, filters_of
 from chains.text.overviews import MOST_HELD, overview_of
-
-
-class Titles(Protocol):
-    """The documents that an audience may see, with what tells each from others of the same title."""
-
-    @property
-    def entries(self) -> Mapping[str, Entry]: ...
-
-    @property
-    def labels(self) -> Mapping[str, Sequence[str]]:
-        """Return by its id what stands behind the title of a document."""
-
-    def title(self, doc_id: str) -> str:
-        """Return a title with what stands behind it."""
 
 
 def whole_documents(query: str, titles: Titles, index: ChunkStore, found: Sequence[Document]) -> list[str] | None:
