@@ -18,7 +18,6 @@ from chains.citations.cited_sentences import (
     unanswered_parts,
     without,
 )
-from chains.citations.closest import closest_of
 from chains.citations.contradiction import Disagreement, find_disagreements
 from chains.citations.evidence import Asked, asked_about
 from chains.citations.markers import inside, link_labels
@@ -32,7 +31,7 @@ from chains.citations.references import (
     read_references,
     reference_to,
 )
-from chains.citations.sources import cited_sources, related_documents, sources_of
+from chains.citations.sources import cited_sources, closest_of, related_documents, sources_of
 from chains.citations.support import LEAST_SUPPORT, Support
 from chains.citations.titles import Reference
 from chains.citations.verification import (

@@ -8,7 +8,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
-from chains.citations.closest import MOST, PASSAGE_LIMIT, closest_passages
+from chains.citations.sources import MOST, PASSAGE_LIMIT, closest_passages
 from chains.citations.support import QUOTE_LIMIT
 from chains.metadata import WITHHELD
 from chains.ports import ModerationResult
