@@ -69,14 +69,6 @@ def standard_metadata(document: Document, names: Mapping[str, str]) -> dict[str,
     return metadata | _page(metadata)
 
 
-def check_names(names: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the names; ConfigurationError where one of them is none of ours."""
-    if unknown := sorted(set(names) - OURS):
-        msg = f"metadata names {unknown[0]!r}, which nothing reads; choose from {', '.join(sorted(OURS))}"
-        raise ConfigurationError(msg)
-    return names
-
-
 def _name_of(source: str) -> str:
     """Return the last part of a path or an address; the host of an address without one."""
     if not is_link(source):
@@ -138,7 +130,10 @@ class Search(Runnable[Searching, Any]):
 
     def __init__(self, retriever: Retriever, names: Mapping[str, str] | None = None) -> None:
         self.retriever: Runnable[str, list[Document]] = coerce_to_runnable(cast("Any", retriever))
-        self._names = check_names(names or {})
+        self._names = names or {}
+        if unknown := sorted(set(self._names) - OURS):
+            msg = f"metadata names {unknown[0]!r}, which nothing reads; choose from {', '.join(sorted(OURS))}"
+            raise ConfigurationError(msg)
         self._keeps_deadline = getattr(retriever, "keeps_deadline", False)
 
     @property
