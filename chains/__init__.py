@@ -17,47 +17,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chains.citations import format_citations_markdown
-    from chains.citations.name_matching import dice, similarity
-    from chains.confidence.levels import score_confidence
-    from chains.generation import generate
-    from chains.pipeline import STAGES, build_chain
-    from chains.reuse.agents import CitationMiddleware
-    from chains.reuse.functions import (
-        citation_metadata,
-        deduplicate_citations,
-        extract_citations,
-        format_context,
-        passages_of,
-        process_citations,
-        structured_citations,
-    )
-    from chains.reuse.graph import build_graph
-    from chains.reuse.tool import as_search_tool, as_tool
-    from chains.state import Answer, Question
-
-__all__ = [
-    "STAGES",
-    "Answer",
-    "CitationMiddleware",
-    "Question",
-    "as_search_tool",
-    "as_tool",
-    "build_chain",
-    "build_graph",
-    "citation_metadata",
-    "deduplicate_citations",
-    "dice",
-    "extract_citations",
-    "format_citations_markdown",
-    "format_context",
-    "generate",
-    "passages_of",
-    "process_citations",
-    "score_confidence",
-    "similarity",
-    "structured_citations",
-]
+    from chains.citations import format_citations_markdown as format_citations_markdown
+    from chains.citations.name_matching import dice as dice
+    from chains.citations.name_matching import similarity as similarity
+    from chains.confidence.levels import score_confidence as score_confidence
+    from chains.generation import generate as generate
+    from chains.pipeline import STAGES as STAGES
+    from chains.pipeline import build_chain as build_chain
+    from chains.reuse.agents import CitationMiddleware as CitationMiddleware
+    from chains.reuse.functions import citation_metadata as citation_metadata
+    from chains.reuse.functions import deduplicate_citations as deduplicate_citations
+    from chains.reuse.functions import extract_citations as extract_citations
+    from chains.reuse.functions import format_context as format_context
+    from chains.reuse.functions import passages_of as passages_of
+    from chains.reuse.functions import process_citations as process_citations
+    from chains.reuse.functions import structured_citations as structured_citations
+    from chains.reuse.graph import build_graph as build_graph
+    from chains.reuse.tool import as_search_tool as as_search_tool
+    from chains.reuse.tool import as_tool as as_tool
+    from chains.state import Answer as Answer
+    from chains.state import Question as Question
 
 # Where each name comes from, to be imported when it is first asked for: errors and state do without the pipeline.
 _MODULES = {
@@ -75,6 +54,8 @@ _MODULES = {
     "reuse.agents": ("CitationMiddleware",),
     "reuse.graph": ("build_graph",),
 }
+
+__all__ = [name for names in _MODULES.values() for name in names]
 
 
 def __dir__() -> list[str]:
