@@ -126,7 +126,28 @@ def crossed(rows: Sequence[Statement], question: str) -> Statement | None:
 _NUMBERED: Final = re.compile(r"(\D*[^\W\d])\W*(\d\w*)$")
 
 
-def numbered(rows: Sequence[Statement], question: str) -> list[bool]:
+def other_rows(rows: Sequence[Statement], question: str) -> list[bool]:
+    """Return which rows the question leaves out: those of another number, or that say "no" where it asks which do."""
+    pairs = zip(_numbered(rows, question), _denying(rows, question), strict=True)
+    return [is_other or is_denying for is_other, is_denying in pairs]
+
+
+_WHICH: Final = re.compile(r"\W*(?:which|what|who|list|name)\b", re.IGNORECASE)
+_NO: Final = re.compile(r"\b(?:not|no|without|never)\b|n['’]t\b", re.IGNORECASE)
+
+
+def _denying(rows: Sequence[Statement], question: str) -> list[bool]:
+    """Return which rows say "no" in the column that "Which plans have a mailbox?" names, or "yes" for "which not"."""
+    asked = {word.key for word in tokens(question)} if _WHICH.match(question) else set()
+    unwanted = "yes" if _NO.search(question) else "no"
+    for place, name in enumerate(rows[0].columns[1:] if asked else (), start=1):
+        cells = [row.cells[place].text.lower() if place < len(row.cells) else "" for row in rows]
+        if {"yes", "no"} <= {*cells} and asked >= {word.key for word in tokens(name)}:
+            return [cell == unwanted for cell in cells]
+    return [False] * len(rows)
+
+
+def _numbered(rows: Sequence[Statement], question: str) -> list[bool]:
     """Return which rows have another number than the question names: of boxes 1 to 80, "Box 58" is one or none."""
     names = [found for row in rows if (found := _NUMBERED.match(row.cells[0].text))]
     kinds = {name[1].casefold() for name in names}

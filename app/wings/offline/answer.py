@@ -8,8 +8,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 import prompts
-from app.wings.offline.evidence import FEATURES, NEAR_PASSAGE, VERDICT, Candidate, Evidence
+from app.wings.offline.evidence import FEATURES, NEAR_PASSAGE, VERDICT, Evidence
 from app.wings.offline.matching import repeats, words_of
+from app.wings.offline.passages import Candidate
 from app.wings.offline.ranker import Ranker
 from chains.citations.comparison import is_negation
 from chains.text.asking import LISTED, STRICT, fits

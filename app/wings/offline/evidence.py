@@ -3,20 +3,19 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
-from app.wings.offline.passages import Entry, is_worked, older_rows
+from app.wings.offline.passages import Candidate, Entry, is_worked, older_rows
 from app.wings.offline.question import COUNTRIES, Question
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
 from chains.text.quantities import Quantity, units_of
-from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, missed, numbered, ranged
+from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, missed, other_rows, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -37,6 +36,7 @@ _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
 MOST_LACKING: Final = 0.34  # Of what the question names, the most that a statement may lack whose limit tells.
+_CLOCK: Final = re.compile(r"\d|[ap]m$")
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
 _RANKS: Final = re.compile(  # Words that compare the rows of a table.
     r"\b(?:most|least|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|t|w|for)est)[a-z]{3,}est|preced\w+|succeed\w+|next|previous"
@@ -50,28 +50,6 @@ _TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
 _FIRST_LOOK: Final = {"near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5, "score": 0.5}
 CANDIDATES: Final = 6  # The most statements that are embedded for one question.
 MOST_OF_BLOCK: Final = 3  # The most of these from one list, table or paragraph: others may hold the answer.
-
-
-@dataclass(slots=True, eq=False)
-class Candidate:
-    """A statement that may be quoted: the place of its entry, and how strongly it holds each term of the question.
-
-    One that `is_left` is of another version than the question is about, or of another day.
-    """
-
-    statement: Statement
-    entry: int
-    strengths: Matrix
-    is_left: bool = False
-
-    @property
-    def text(self) -> str:
-        return self.statement.said
-
-    @property
-    def block(self) -> tuple[int, int]:
-        """Return its entry, and the list, table or paragraph of it that it belongs to."""
-        return self.entry, self.statement.block
 
 
 class Evidence:
@@ -223,9 +201,8 @@ class Evidence:
 
     def adds_nothing(self, one: Candidate) -> bool:
         """Return whether an item or row holds no word of the question beyond those that stand over all of its block."""
-        cells = " ".join(cell.text for cell in one.statement.cells)
         above = f"{self.entries[one.entry].section} {one.statement.announced}"
-        own, over = self.matcher.rows([cells or one.text, above])
+        own, over = self.matcher.rows([one.cells or one.text, above])
         return bool(((own < WORD_FLOOR) | (over >= own) | (self.weights <= 0)).all())
 
     def asks(self, heading: str) -> bool:
@@ -297,7 +274,9 @@ class Evidence:
         is_listed = one.statement.kind != "sentence" and not LISTED.isdisjoint(wants)
         is_defined = any(term.key in words_of(one.text).long_forms for term in self.question.terms)
         defines = is_defined and ("definition" in wants or len(self.question.terms) == 1)
-        return 1.0 if is_verdict or is_listed or defines else fits(one.text, wants, self.question.text)
+        # The names of columns name nobody.
+        text = one.cells if "who" in wants else ""
+        return 1.0 if is_verdict or is_listed or defines else fits(text or one.text, wants, self.question.text)
 
     def _compare_rows(self, known: Sequence[float | None]) -> tuple[list[bool], Matrix]:
         """Return which rows are others than the question names, and how their ranges fit its figures.
@@ -335,7 +314,7 @@ class Evidence:
 
     def _others(self, places: Sequence[int], rows: Sequence[Statement], further: Matrix) -> Flags:
         entry, alone = self.statements[places[0]].entry, self._alone[places]
-        others: Flags = self._other_rows(rows, alone, entry) | numbered(rows, self.question.text)
+        others: Flags = self._other_rows(rows, alone, entry) | other_rows(rows, self.question.text)
         if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
             others[more] = self._other_rows([rows[at] for at in more.tolist()], alone[more], entry)
         return others
@@ -367,10 +346,13 @@ class Evidence:
         One that does not hold it is of another case where a limit of the same document does: "> 50,000" for 20,000.
         """
         said = [(place, one) for place, one in enumerate(self.statements) if one.statement.kind != "row"]
+        words = [row for row, term in enumerate(self.question.terms) if term.carries and not _CLOCK.match(term.key)]
         limits = [  # Of "before 15:00" and "after 15:00" one holds for 4 p.m.
             (place, limit, (self.entries[one.entry].title, "", ""))
             for place, one in said
             for limit in cut_offs(one.statement)
+            if (one.strengths[words] < FIXED).sum()
+            <= MOST_LACKING * len(words)  # "Until 22:00" holds a time of anything.
         ]
         limits += [
             (place, limit, (self.entries[one.entry].title, limit.measure, limit.bound))

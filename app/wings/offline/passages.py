@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final
 
+from app.wings.offline.matching import Matrix
+from chains.documents.versions import holds_on
 from chains.text.statements import Statement, read_statements
 
 _HEADER: Final = re.compile(r"\[.*\]$|(\[\d+\]) (?:Source: .+ - Page \S+|(.+))$")
@@ -19,6 +21,9 @@ _OF_MAIL: Final = re.compile(r"(?:From|To|Cc): .*@|Date: .*\d\d:\d\d:\d\d")
 _EXAMPLE: Final = re.compile(r"\b(?:examples?|illustrations?|sample calculations?)\b", re.IGNORECASE)
 _SUPPOSES: Final = re.compile(
     r"\W*(?:(?:worked |another )?example\b|for (?:example|instance)\b|suppose\b|assum(?:e|ing)\b|imagine\b)", re.I
+)
+_HOLDS: Final = re.compile(
+    r"(?:this|these|all|the)\b.{0,60}\b(?:appl(?:y|ies|ied)|valid|in (?:force|effect)|effective)\b", re.I
 )
 _FIGURE: Final = re.compile(r"\d")
 _YEAR: Final = re.compile(r"\b20\d\d\b")
@@ -42,6 +47,33 @@ class Entry:
     title: str
     section: str
     statements: tuple[Statement, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """A statement that may be quoted: the place of its entry, and how strongly it holds each term of the question.
+
+    One that `is_left` is of another version than the question is about, or of another day.
+    """
+
+    statement: Statement
+    entry: int
+    strengths: Matrix
+    is_left: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.statement.said
+
+    @property
+    def cells(self) -> str:
+        """Return the words of a row without the names of its columns; empty for what is no row."""
+        return ", ".join(cell.text for cell in self.statement.cells)
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """Return its entry, and the list, table or paragraph of it that it belongs to."""
+        return self.entry, self.statement.block
 
 
 def context_of(prompt: str) -> str | None:
@@ -82,7 +114,18 @@ def _below(statement: Statement, section: str) -> Statement:
 
 
 def older_rows(shown: Sequence[Entry]) -> set[int]:
-    """Return the ids of the rows that a list of a later year has as well, whatever their titles: "Fees 2026"."""
+    """Return the ids of the rows that a list of a later year has as well, whatever their titles: "Fees 2026".
+
+    So are the items and rows below "These prices were valid until 31 August", once that day has passed.
+    """
+    ended = {
+        id(below)
+        for entry in shown
+        for place, one in enumerate(entry.statements)
+        if _HOLDS.match(one.said) and not holds_on(one.said)
+        for below in entry.statements[place + 1 :]
+        if below.headings == one.headings and below.kind != "sentence"
+    }
     rows = [
         (
             row,
@@ -94,7 +137,7 @@ def older_rows(shown: Sequence[Entry]) -> set[int]:
         if row.kind == "row"
     ]
     latest = {key: year for _, year, keys in sorted(rows, key=itemgetter(1)) for key in keys}
-    return {id(row) for row, year, keys in rows if year and any(latest[key] > year for key in keys)}
+    return ended | {id(row) for row, year, keys in rows if year and any(latest[key] > year for key in keys)}
 
 
 def is_worked(statement: Statement, section: str) -> bool:

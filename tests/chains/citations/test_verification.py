@@ -310,7 +310,14 @@ def test_adjacent_markers_share_a_clause_and_one_marker_has_the_sentence():
 
 
 @pytest.mark.parametrize(
-    ("answer", "count"), [("You may not let your room to somebody else.", 1), ("Yes, you can.", 0), ("The list:", 0)]
+    ("answer", "count"),
+    [
+        ("You may not let your room to somebody else.", 1),
+        ("Lunch is not.", 1),
+        ("It is not.", 0),
+        ("Yes, you can.", 0),
+        ("The list:", 0),
+    ],
 )
 def test_a_whole_sentence_with_one_word_of_its_own_says_something(answer, count):
     assert len(sentences_of(answer, [])) == count

@@ -3,7 +3,7 @@
 import pytest
 
 from chains.text.quantities import quantities, units_of
-from chains.text.ranges import crossed, extreme, numbered, ranged
+from chains.text.ranges import crossed, extreme, other_rows, ranged
 from chains.text.statements import read_statements
 from chains.text.words import searchable
 
@@ -187,9 +187,25 @@ def test_a_matrix_without_two_names_of_the_question_tells_nothing(question):
 def test_a_numbered_row_is_the_one_of_its_number_or_none():
     text = "| Box | Month | Year |\n| --- | --- | --- |\n| Box 48 | 58 | 590 |\n| Box 58 | 68 | 690 |"
     rows = [one for one in read_statements(text) if one.kind == "row"]
-    assert numbered(rows, "What does box 58 cost a year?") == [True, False]
-    assert numbered(rows, "What does Box 81 cost?") == [True, True]
-    assert numbered(rows, "Which box costs 58 a month?") == [False, False]
+    assert other_rows(rows, "What does box 58 cost a year?") == [True, False]
+    assert other_rows(rows, "What does Box 81 cost?") == [True, True]
+    assert other_rows(rows, "Which box costs 58 a month?") == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("question", "others"),
+    [
+        ("Which plans have a mailbox?", [True, False, False]),
+        ("which plans do not have a mailbox", [False, True, True]),
+        ("Which plan has a locker?", [False, True, False]),
+        ("Does Flex have a mailbox?", [False, False, False]),
+        ("Which plans have a desk?", [False, False, False]),
+    ],
+)
+def test_rows_that_say_no_are_left_out_where_it_is_asked_which_say_yes(question, others):
+    text = "| Plan | Mailbox | Locker |\n|---|---|---|\n| Day | no | yes |\n| Flex | yes | no |\n| Full | yes | extra |"
+    rows = [one for one in read_statements(text) if one.kind == "row"]
+    assert other_rows(rows, question) == others
 
 
 @pytest.mark.parametrize(

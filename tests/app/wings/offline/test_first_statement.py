@@ -35,6 +35,16 @@ HALL = (
 PONIES = "| Stable | North | South |\n|---|---|---|\n| Ponies welcome | ✓ | |\n| Water tap | ✓ | ✓ |\n| Lamp | | ✓ |"
 LOCKER = "[Mail]\nFrom: Front Desk <desk@baths.example>\nTo: all@baths.example\n\nThe desk hands out locker keys."
 LATE = "Nothing is charged at first. Then we add interest. Please tell us early."
+STALLS = "| Stall | Rent |\n|---|---|\n| Corner | {} € |\n| Middle | 20 € |"
+RENTS = (
+    f"[Old stalls > Rents]\nThese rents applied until 31 March 2021.\n\n{STALLS.format(25)}",
+    f"[Stalls > Rents]\nAll rents apply from 1 April 2021.\n\n{STALLS.format(31)}",
+)
+CREW = (
+    "[Doors > Times]\n| Days | Kitchen | Friends with a key |\n|---|---|---|\n| Monday to Friday | 8-18 | always |",
+    "[Crew]\n| Name | Work |\n|---|---|\n| Ida Moe | Kitchen |",
+)
+NIGHT = "[Hall > Rules]\nMusic may be played until 22:00.\n\nWine is sold in the hall after 17:00."
 FIRST = {
     "a label below the words that make it a sentence": [
         (
@@ -93,6 +103,13 @@ FIRST = {
             "surcharge for bulky parcels",
             "Bulky parcels",
         )
+    ],
+    "a table that holds no more gives way to the one that holds": [
+        ("\n\n".join(RENTS), "how much is a corner stall", "Corner – Rent: 31 €")
+    ],
+    "the name of a column is nobody's": [("\n\n".join(CREW), "who is in the kitchen", "Ida Moe")],
+    "a time within the limit of another thing says nothing": [
+        (NIGHT, "can we buy wine in the hall at 3pm", "Wine is sold")
     ],
     "the head of an e-mail answers nothing": [(LOCKER, "what does the front desk do", "The desk hands out")],
     "what answers and not what stands first": [
