@@ -13,10 +13,8 @@ from app.wiring import Service, open_service
 from benchmarks.documents import pdf
 from chains.ingestion import index as writing
 from chains.ingestion.index import Report
-from tests.buckets import s3_bucket
 from tests.ray_nodes import add_node, ray_cluster, workers
 from tests.waiting import wait_until
-from tests.website import website
 
 pytestmark = [
     pytest.mark.service,
@@ -98,26 +96,6 @@ def test_what_is_in_the_index_is_not_embedded_again(cluster, corpus, plain):
     report = ingest(folder, corpus, **on(cluster))
 
     assert (report.added, report.updated, report.deleted, report.unchanged) == (0, 0, 0, before.added)
-
-
-def test_a_bucket_and_a_site_are_read_like_by_one_process(cluster, tmp_path, monkeypatch):
-    with s3_bucket() as bucket, website() as site:
-        for name, value in (bucket.environment | {"WEB_ALLOW_PRIVATE": "true"}).items():
-            monkeypatch.setenv(name, value)
-        bucket.put("01_regulatory/gst.md", b"# GST\n\nNine percent.")
-        bucket.put("paper.pdf", pdf("Nine percent.", "Page two."))
-        site.html("/", "<title>Home</title><p>A winch costs 9.")
-        addresses = [bucket.address, site.url]
-        plain = services(tmp_path / "plain").index.ingest(addresses)
-        first = services(tmp_path / "ray").index.ingest(addresses, **on(cluster))
-        bucket.delete("paper.pdf")
-        again = services(tmp_path / "ray").index.ingest(addresses, **on(cluster))
-
-    assert first.problems == []
-    assert replace(first, seconds=0) == replace(plain, seconds=0)
-    assert (again.added, again.updated, again.unchanged, again.deleted) == (0, 0, 2, 2)
-    remaining = contents(tmp_path / "ray")["chunks"]
-    assert remaining.items() < contents(tmp_path / "plain")["chunks"].items()
 
 
 def kill_workers(cluster: Any) -> None:
