@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import httpx
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
@@ -61,7 +61,6 @@ class RemoteRetriever(ChunkRetriever):
     """
 
     calls: SkipValidation[ServiceCalls]
-    keeps_deadline: ClassVar[bool] = True
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         documents = self.calls.post(_body(query, top_k, filters), self._read, callbacks)

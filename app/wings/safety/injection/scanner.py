@@ -142,7 +142,6 @@ class Scanner:
     The classifier knows attacks in questions that hold no phrase; None leaves it to the phrases.
     """
 
-    phrases: tuple[Phrase, ...] = PHRASES
     classifier: Classifier | None = field(default_factory=packaged_classifier)
 
     def question(self, text: str) -> float:
@@ -181,7 +180,7 @@ class Scanner:
     def _signs(self, lines: Sequence[str]) -> list[Sign]:
         """Return the phrases in the forms of a text, each once, and whether it orders the model."""
         unwrapped = [_WRAPPED.sub(" ", view) for view in lines]
-        signs = (_sign(lines if phrase.by_line else unwrapped, phrase) for phrase in self.phrases)
+        signs = (_sign(lines if phrase.by_line else unwrapped, phrase) for phrase in PHRASES)
         return [sign for sign in signs if sign]
 
 
