@@ -10,7 +10,7 @@ import { failure } from "./failure.js";
 import { foldingButton } from "./folding.js";
 import { Growing, replace } from "./growing.js";
 import { banner, isExplained, nextSteps, offersDocuments, removed, searched } from "./outcomes.js";
-import { partsSummary, related, sources } from "./parts.js";
+import { partsSummary, related, sources, translated } from "./parts.js";
 import { isAnswer, levelOf, sourcesOf, timeOf } from "./sources.js";
 import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
@@ -32,13 +32,14 @@ export class ExchangeView {
     this.asked = element("h2", { class: isLong ? "asked long" : "asked", tabindex: isLong ? 0 : null, text: exchange.question, data: { asked: timeOf(exchange.asked) } });
     /** @type {Node | null} */
     this.summary = null;
+    /** @type {Node | null} */
+    this.translation = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.waiting = undefined;
     /** @type {string[]} */
     this.drawn = [];
     this.status = element("p", { class: "status" });
     this.above = element("div", { class: "above" });
-    this.translation = element("div", { class: "translation" });
     this.answer = element("div", { class: "answer" });
     this.below = element("div", { class: "below" });
     this.article = element("article", { class: "exchange", id: `a-${exchange.id}`, tabindex: -1 }, this.asked, this.above, this.status, this.answer, foldingButton(this.answer), this.below);
@@ -96,7 +97,7 @@ export class ExchangeView {
 
   #surround() {
     const { exchange } = this;
-    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, confidence(exchange), banner(exchange), exchange.translation && this.translation].filter(Boolean)));
+    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, confidence(exchange), banner(exchange), this.translation].filter(Boolean)));
     const below = exchange.state === "done" ? [sources(exchange), closest(exchange, this.drawn), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
@@ -136,20 +137,12 @@ export class ExchangeView {
       replace(this.answer, html);
       this.summary = parts > 1 ? partsSummary(this.answer, exchange.confidence?.parts ?? []) : null;
       connect(this.answer, exchange);
-      if (final && exchange.translation) await this.#translate(exchange.translation);
+      this.translation = final && exchange.translation ? await translated(exchange.translation) : null;
       return true;
     } catch {
       if (!this.#isBare()) this.answer.replaceChildren(element("p", { class: "bare", text: answer }));
       return false;
     }
-  }
-
-  /** Draw the answer in the language of the question; what it is stands above it. @param {string} answer */
-  async #translate(answer) {
-    const { html } = await request("page/render", { method: "POST", body: { answer } });
-    const words = element("div", { class: "words" });
-    replace(words, html);
-    this.translation.replaceChildren(element("p", { class: "searched", text: t("answer.translation") }), words);
   }
 
   #isBare() {

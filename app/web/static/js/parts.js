@@ -1,5 +1,7 @@
-// What stands around an answer: how many of its questions are answered, its sources and related documents.
+// What stands around an answer: how many of its questions are answered, its translation, sources and related documents.
+import { request } from "./api.js";
 import { element, icon } from "./elements.js";
+import { replace } from "./growing.js";
 import { dateOf, domainOf, levelOf, placeOf, sourcesOf } from "./sources.js";
 import { t } from "./words.js";
 import { openDocument } from "./open.js";
@@ -65,6 +67,15 @@ export function partsSummary(answer, rated) {
   if (headings.length < 2) return null;
   const text = t(open.length ? "parts.some" : "parts.all", { count: headings.length, answered: headings.length - open.length, open: open.join(", ") });
   return element("p", { class: "parts-summary", text });
+}
+
+/** Return the answer in the language of the question; what it is stands above it.
+ * @param {string} answer */
+export async function translated(answer) {
+  const { html } = await request("page/render", { method: "POST", body: { answer } });
+  const words = element("div", { class: "words" });
+  replace(words, html);
+  return element("div", { class: "translation" }, element("p", { class: "searched", text: t("answer.translation") }), words);
 }
 
 /** @param {string} name @param {...(Node | null | undefined | false)} children */
