@@ -234,8 +234,7 @@ class CiteSources:
             cited = [sentences[index] for index in indices]
             claims = [sentence for sentence in cited if sentence.is_claim] or cited
             # A number stands for a page or a document, whichever of its sections; a title may name the section.
-            by_title = self.style == "title"
-            named = candidates(reference, shown, by_title=by_title, same_section=by_title and reference.section_matched)
+            named = candidates(reference, shown, by_title=self.style == "title")
             verified = verify([claim.words for claim in claims], named, self.similarity, asked)
             clause = clauses.get(reference.start)
             is_whole = clause is None or verified.supported

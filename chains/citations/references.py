@@ -174,22 +174,20 @@ def reference_to(passage: Passage | None, start: int, end: int) -> Reference:
     return Reference(title, section, passage, section_score=1.0, start=start, end=end)
 
 
-def candidates(reference: Reference, shown: Sequence[Passage], *, by_title: bool, same_section: bool) -> list[Passage]:
+def candidates(reference: Reference, shown: Sequence[Passage], *, by_title: bool) -> list[Passage]:
     """Return the shown passages that a reference may mean: the one named, then others of its document or section.
 
-    By title it may mean any document that has the title.
+    By title it may mean any document that has the title, and the section that it names.
     """
     named = reference.passage
     if named is None:
         return []
-    key, title = source_key(named), named["metadata"].get("title")
+    key, title, section = source_key(named), named["metadata"].get("title"), named["metadata"].get("section")
     others = [
         passage
         for passage in shown
         if passage is not named
         and (source_key(passage) == key or (by_title and title and passage["metadata"].get("title") == title))
+        and not (by_title and reference.section_matched and passage["metadata"].get("section") != section)
     ]
-    if same_section:
-        section = named["metadata"].get("section")
-        others = [passage for passage in others if passage["metadata"].get("section") == section]
     return [named, *others]
