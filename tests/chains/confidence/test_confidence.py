@@ -4,36 +4,34 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
-from chains import build_chain
 from chains.confidence.calibrated import WORDS, CalibratedConfidence, CertifiedConfidence, load_model
 from chains.confidence.composite import CompositeConfidence, answer_quality
 from chains.confidence.levels import Thresholds, WithoutFactors, score_confidence, without_confidence
 from chains.errors import ConfigurationError
 from chains.metadata import MATCH
-from tests.chains.gst import Shelf, gst_chain
+from tests.chains.gst import Shelf, gst_chain, noting
 
 
 class Scored(BaseRetriever):
     scores: list
-    text: str = "Import GST in Singapore is 9 % of the CIF value."
 
     def _get_relevant_documents(self, query, *, run_manager):
         return [
             Document(
-                f"{self.text} {number}",
+                f"Import GST in Singapore is 9 % of the CIF value. {number}",
                 metadata={"title": "GST Guide"} | ({} if score == "absent" else {"score": score}),
             )
             for number, score in enumerate(self.scores)
         ]
 
 
-def confidence(*scores, answer="Import GST is 9 % of the CIF value [GST Guide].", question="Q?", **options):
-    model = GenericFakeChatModel(messages=iter([AIMessage(answer)]))
-    chain = build_chain(retriever=Scored(scores=list(scores)), model=model, **options)
+def confidence(*scores, answer="Import GST is 9 % of the CIF value [GST Guide].", question="Q?", told=None, **options):
+    """Return the confidence of an answer on passages with these scores; `told` is the model's own metadata."""
+    model = noting(AIMessage(answer, response_metadata=told or {}))
+    chain = gst_chain(retriever=Scored(scores=list(scores)), model=model, **options)
     return chain.invoke({"question": question})["confidence"]
 
 
@@ -187,14 +185,8 @@ def test_the_reason_names_at_most_two_features_that_moved_the_probability():
 @pytest.mark.parametrize("match", [0.01, 0.5, 0.7, 0.9, 0.999])
 @pytest.mark.parametrize("score", [0.1, 0.5, 0.9])
 def test_the_reasons_of_a_high_level_speak_for_the_answer_and_those_of_a_low_one_against_it(match, score):
-    message = AIMessage("Import GST is 9 % of the CIF value [GST Guide].", response_metadata={MATCH: match})
-    chain = build_chain(
-        retriever=Scored(scores=[score, score / 2]),
-        model=GenericFakeChatModel(messages=iter([message])),
-        confidence=CalibratedConfidence(),
-    )
-    told = chain.invoke({"question": "How much is import GST?"})["confidence"]
-    assert told is not None
+    options = {"told": {MATCH: match}, "confidence": CalibratedConfidence()}
+    told = confidence(score, score / 2, question="How much is import GST?", **options)
 
     factors = CalibratedConfidence().model.factors
     favourable = {WORDS[name][factor.weight > 0] for name, factor in factors.items()}
@@ -215,11 +207,8 @@ def test_unknown_scores_do_not_stop_the_calibrated_confidence_and_are_said():
 @pytest.mark.parametrize("unsure", [False, True])
 def test_an_answer_whose_statement_matches_the_question_is_likelier_right(unsure):
     def rated(match):
-        told = {"match": match, "unsure": unsure}
-        answer = AIMessage("Import GST is 9 % of the CIF value [GST Guide].", response_metadata=told)
-        model = GenericFakeChatModel(messages=iter([answer]))
-        chain = build_chain(retriever=Scored(scores=[0.6, 0.4]), model=model, confidence=CalibratedConfidence())
-        return chain.invoke({"question": "How much is import GST?"})["confidence"]
+        options = {"told": {"match": match, "unsure": unsure}, "confidence": CalibratedConfidence()}
+        return confidence(0.6, 0.4, question="How much is import GST?", **options)
 
     assert rated(0.95)["score"] > rated(0.62)["score"]
     assert (rated(0.95)["level"] == "low") == (rated(0.95)["score"] < Thresholds().medium) == unsure
@@ -228,13 +217,10 @@ def test_an_answer_whose_statement_matches_the_question_is_likelier_right(unsure
 
 def test_an_unsure_answers_reason_tells_which_names_no_source_holds():
     told = {"match": 0.3, "unsure": True, "missing": ["Shanghai", "Mr Tan"]}
-    answer = AIMessage("Import GST is 9 % of the CIF value [GST Guide].", response_metadata=told)
-    model = GenericFakeChatModel(messages=iter([answer]))
-    chain = build_chain(retriever=Scored(scores=[0.6, 0.4]), model=model, confidence=CalibratedConfidence())
-    confidence = chain.invoke({"question": "How much is GST in Shanghai for Mr Tan?"})["confidence"]
+    question = "How much is GST in Shanghai for Mr Tan?"
+    rated = confidence(0.6, 0.4, question=question, told=told, confidence=CalibratedConfidence())
 
-    assert confidence
-    assert confidence["reason"].endswith("directly. No source names Shanghai. No source names Mr Tan")
+    assert rated["reason"].endswith("directly. No source names Shanghai. No source names Mr Tan")
 
 
 def test_a_model_is_what_was_written(tmp_path):
