@@ -43,12 +43,12 @@ def noting(*replies: str | AIMessage) -> Noting:
     return Noting(messages=iter(replies), asked=[])
 
 
-def writing(answer: str = ANSWER, times: int = 9) -> BaseChatModel:
+def writing(answer: str | AIMessage = ANSWER, times: int = 9) -> BaseChatModel:
     """Return a model that writes the answer word by word."""
-    return GenericFakeChatModel(messages=iter([AIMessage(answer)] * times))
+    return GenericFakeChatModel(messages=iter([AIMessage(answer) if isinstance(answer, str) else answer] * times))
 
 
-def gst_chain(answer: str = ANSWER, **options: Any) -> Any:
+def gst_chain(answer: str | AIMessage = ANSWER, **options: Any) -> Any:
     return build_chain(**{"retriever": Shelf(), "model": writing(answer)} | options)
 
 

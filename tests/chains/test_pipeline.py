@@ -14,7 +14,6 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
 import chains
-from chains import build_chain
 from chains.callbacks import CallRecord
 from chains.citations import CiteSources
 from chains.errors import LLMUnavailableError, QuestionError
@@ -30,7 +29,7 @@ STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
 ROOT = Path(chains.__file__).parents[1]
 
 
-def build(answer: str = ANSWER, documents: list[Document] | None = None, **options: Any) -> Any:
+def build(answer: str | AIMessage = ANSWER, documents: list[Document] | None = None, **options: Any) -> Any:
     shelf = Shelf(documents=[DOCUMENT] if documents is None else documents)
     return gst_chain(answer, retriever=shelf, **options)
 
@@ -170,9 +169,7 @@ def test_each_sentence_of_a_checked_stream_comes_with_its_citations(style):
 @given(st.text("[1] ,`\n.ab>GST Guide Rate", max_size=40))
 def test_stream_and_invoke_agree_whatever_the_model_writes(text):
     for style in STYLES:
-        model = GenericFakeChatModel(messages=iter([AIMessage(text or " ")] * 2))
-        cite = CiteSources(style=style)
-        chain: Any = chains.build_chain(retriever=Shelf(documents=[DOCUMENT]), model=model, citations=cite)
+        chain = build(text or " ", citations=CiteSources(style=style))
         streamed = merge(chain.stream({"question": "Rate?"}))
         assert lasting(streamed) == lasting(chain.invoke({"question": "Rate?"}))
 
@@ -202,8 +199,7 @@ FOUND = [
 
 def test_the_chunks_used_are_the_sources_that_a_marker_names_each_counted_once():
     answer = f"{GST} A Form D proves ASEAN origin [Certificates of Origin]. So it is [Certificates of Origin]."
-    model = GenericFakeChatModel(messages=iter([AIMessage(answer)]))
-    found = build_chain(retriever=lambda _: FOUND, model=model).invoke({"question": "Q?"})
+    found = build(answer, FOUND).invoke({"question": "Q?"})
 
     assert [citation["attributed"] for citation in found["citations"]] == [True, False, False]
     assert found["metadata"]["chunks_used"] == 1
@@ -216,8 +212,7 @@ def test_tokens_that_the_provider_had_in_its_cache_are_told():
         "total_tokens": 909,
         "input_token_details": {"cache_read": 640},
     }
-    model = GenericFakeChatModel(messages=iter([AIMessage(f"{GST} [GST Guide].", usage_metadata=usage)]))
-    found = build_chain(retriever=lambda _: FOUND, model=model).invoke({"question": "Q?"})
+    found = build(AIMessage(f"{GST} [GST Guide].", usage_metadata=usage), FOUND).invoke({"question": "Q?"})
 
     told = {"input_tokens": 900, "output_tokens": 9, "total_tokens": 909, "cached_tokens": 640}
     assert found["metadata"]["usage"] == told

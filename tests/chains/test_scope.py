@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
 import chains
@@ -76,7 +74,7 @@ def gate() -> ScopeGate:
 def test_a_declined_question_gets_the_redirect_without_retriever_and_model():
     answer = declining().invoke(DECLINED)
 
-    assert list(answer) == list(Answer.__annotations__)
+    assert set(answer) == Answer.__required_keys__
     assert (answer["outcome"], answer["answer"]) == ("redirected", REDIRECT)
     assert (answer["documents"], answer["citations"], answer["sources"], answer["related_docs"]) == ([], [], [], [])
     assert answer["confidence"] is None
@@ -98,8 +96,8 @@ async def test_the_gate_is_a_step_named_scope_before_retrieval():
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])
 def test_a_question_in_scope_passes_and_its_words_still_stream(way):
-    model = GenericFakeChatModel(messages=iter([AIMessage("It is 9 % [GST Guide]. The rate of GST is 9 % [1].")]))
-    chain: Any = chains.build_chain(retriever=lambda _: [RATE], model=model, scope=ScopeGate(SMALL, WordEmbeddings()))
+    gate = ScopeGate(SMALL, WordEmbeddings())
+    chain = gst_chain("It is 9 % [GST Guide]. The rate of GST is 9 % [1].", retriever=lambda _: [RATE], scope=gate)
     question = {"question": "What is the rate of GST?"}
     parts = [chain.invoke(question)] if way == "invoke" else list(chain.stream(question))
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
 
 import prompts
 from app.wings.offline import OfflineChatModel
@@ -17,7 +15,7 @@ from chains.retrieval.passages import retrieve
 from chains.retrieval.retriever import ChunkRetriever
 from chains.scope import ScopeGate, parse_scope
 from chains.state import Cited, Confidence
-from tests.chains.gst import gst_chain, noting
+from tests.chains.gst import gst_chain, noting, writing
 from tests.fakes import WordEmbeddings
 from tests.streams import asked
 
@@ -53,7 +51,7 @@ def best_score(state: Cited) -> Confidence:
 
 
 def chain(answer: str = "", **options: Any) -> Any:
-    model = GenericFakeChatModel(messages=iter([AIMessage(answer)])) if answer else OfflineChatModel()
+    model = writing(answer) if answer else OfflineChatModel()
     return gst_chain(**{"retriever": Shelves(), "model": model} | options)
 
 

@@ -1,13 +1,12 @@
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
 
-from chains import build_chain, citation_metadata
+from chains import citation_metadata
 from chains.citations import CiteSources, format_citations_markdown
 from chains.citations.numbering import TitledMarkers
 from chains.citations.verification import is_decline
 from tests.chains.citations.desk import SHOWN, passage, read
+from tests.chains.gst import gst_chain
 from tests.streams import merged
 
 
@@ -166,8 +165,7 @@ def test_the_decline_rule_reads_the_opening_only():
 )
 def test_a_stream_ends_with_the_text_that_invoke_returns(answer, written):
     def chain():
-        model = GenericFakeChatModel(messages=iter([AIMessage(answer)]))
-        return build_chain(retriever=lambda _: FOUND, model=model, citations=CiteSources(style="numbered"))
+        return gst_chain(answer, retriever=lambda _: FOUND, citations=CiteSources(style="numbered"))
 
     invoked, streamed = chain().invoke({"question": "Q?"}), merged(chain().stream({"question": "Q?"}))
     assert (invoked["outcome"], invoked["answer"]) == ("answered", written)

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
@@ -114,7 +113,7 @@ async def test_a_decline_carries_the_closest_passages(way):
 
 def test_what_is_withheld_from_the_reader_carries_none():
     leak = AIMessage("Secret.", response_metadata={WITHHELD: "leak"})
-    answer = gst_chain(model=GenericFakeChatModel(messages=iter([leak]))).invoke(QUESTION)
+    answer = gst_chain(leak).invoke(QUESTION)
 
     assert (answer["outcome"], answer["closest"]) == ("blocked", [])
 

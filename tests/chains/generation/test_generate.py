@@ -62,7 +62,7 @@ def llm_cache() -> Iterator[None]:
 )
 def test_an_answer_from_langchains_cache_tells_what_usage_the_model_told(usage, told, llm_cache):
     message = AIMessage(ANSWER, usage_metadata=usage)
-    chain: Any = gst_chain(model=GenericFakeChatModel(messages=iter([message])))
+    chain: Any = gst_chain(message)
     chain.invoke(QUESTION)
 
     cached = chain.invoke(QUESTION)

@@ -5,7 +5,6 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolRetryMiddleware
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
@@ -48,7 +47,7 @@ async def test_the_model_reads_the_cited_answer_and_the_program_gets_the_answer_
         "It is 9% [1].\n\nSources:\n[1] GST Guide > Rate\n\nConfidence: Low (0.80). Only 1 source found"
     )
     assert message.artifact["answer"] == ANSWER
-    assert set(message.artifact) == set(chains.Answer.__annotations__)
+    assert set(message.artifact) == chains.Answer.__required_keys__
     assert message.status == "success"
 
 
@@ -216,7 +215,7 @@ def test_a_model_reads_the_closest_passages_of_a_question_that_is_not_answered()
 def test_a_model_reads_an_unsure_answer_with_its_source_and_that_it_is_unsure():
     text = f"{prompts.load('unsure')}\n\nThe rate of GST is 9%. [GST Guide > Rate]"
     message = AIMessage(text, response_metadata={UNSURE: True})
-    answer = gst_chain(model=GenericFakeChatModel(messages=iter([message]))).invoke({"question": "Rate?"})
+    answer = gst_chain(message).invoke({"question": "Rate?"})
     read_by_model = content_of(answer)
 
     assert (answer["outcome"], answer["unsupported"]) == ("unsure", [])
