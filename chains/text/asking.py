@@ -101,7 +101,8 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "date": re.compile(
         r"\b1\d\d\d\b|\b20\d\d\b|\b\d{1,2}:\d\d\b|\b(?:minute|hour|day|week|month|year|decade|centur)(?:s|y|ies)?\b"
         rf"|(?:\d|\b(?:in|of|by|from|to|until|till|since|every|each|and|or|late|early|mid)|[,(])[ -]"
-        rf"(?:{_MONTHS})\b|^(?:{_MONTHS})\b|\b(?:{_MONTHS}) \d|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+        rf"(?:{_MONTHS})\b|^(?:{_MONTHS})\b|\b(?:{_MONTHS}) \d"
+        r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:s|nes|rs|ur)?(?:day)?\b"
         r"|\b(?:daily|weekly|monthly|annual(?:ly)?)\b"
         r"|\b(?:morning|noon|midnight|afternoon|evening|o'clock)\b|\b\d{1,2} ?[ap]\.?m\b"
     ),

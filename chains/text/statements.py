@@ -366,10 +366,11 @@ class _Reader:
             self._announce(*places.pop(0))
         self.block += 1
         for start, end in places:
-            is_lead = end == places[-1][1] and self.text[start:end].rstrip("*_ ").endswith(":")
+            is_last, closing = end == places[-1][1], self.text[start:end].rstrip("*_ ")[-1:]
+            is_lead = closing == (":" if is_last else "?")  # A question announces its answer behind it.
             self._add("label" if is_lead else "sentence", start, end)
             if is_lead:
-                self.lead, self.led = self.statements[-1].said.rstrip(": "), -1
+                self.lead, self.led = self.statements[-1].said.rstrip(": "), -1 if is_last else self.block
 
 
 def _is_titled(lines: Sequence[_Line]) -> bool:

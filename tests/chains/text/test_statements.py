@@ -183,6 +183,17 @@ def test_a_question_on_a_line_of_its_own_is_the_label_of_its_answer():
     ]
 
 
+def test_a_question_inside_a_paragraph_announces_the_answer_behind_it_alone():
+    one, other = "Do you lend skates? We do in winter. Who pays for them?", "Helmets are free."
+    read = [(one.kind, one.said, one.lead) for one in read_statements(f"{one}\n\n{other}")]
+    assert read == [
+        ("label", "Do you lend skates?", ""),
+        ("sentence", "We do in winter.", "Do you lend skates?"),
+        ("sentence", "Who pays for them?", "Do you lend skates?"),
+        ("sentence", "Helmets are free.", ""),
+    ]
+
+
 def test_the_name_of_a_callout_announces_what_it_says():
     label, *said = read_statements("> Wind limit:\n> Cranes stop at 54 km/h\n> of wind. Ask the yard.")
     assert (label.kind, {one.lead for one in said}) == ("label", {"Wind limit"})

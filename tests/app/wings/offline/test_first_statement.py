@@ -107,6 +107,20 @@ FIRST = {
     "a table that holds no more gives way to the one that holds": [
         ("\n\n".join(RENTS), "how much is a corner stall", "Corner – Rent: 31 €")
     ],
+    "a question is not its own answer": [
+        (
+            "[Skates > Skates]\nDo members pay for skates? They do on Sundays.",
+            "do members pay for skates",
+            "They do on Sundays.",
+        )
+    ],
+    "a weekday in short says when": [
+        (
+            "[Crew]\nThe steward book is kept by the door.\n\n| Crew | Hours |\n|---|---|\n| Stewards | Wed 18-20 |",
+            "when can i reach the stewards",
+            "Stewards – Hours: Wed 18-20",
+        )
+    ],
     "the name of a column is nobody's": [("\n\n".join(CREW), "who is in the kitchen", "Ida Moe")],
     "a time within the limit of another thing says nothing": [
         (NIGHT, "can we buy wine in the hall at 3pm", "Wine is sold")
