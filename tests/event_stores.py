@@ -9,7 +9,7 @@ import pytest
 from app.ledger import open_database
 from app.ledger.work import WaitingMessages
 from app.ports import Message
-from app.wings.events.outbox import Outbox, Publisher
+from app.wings.events.outbox import Outbox
 from tests.rabbit import skip_without_broker, url
 
 
@@ -27,8 +27,7 @@ class Place:
 
     def outbox(self, port: int, exchange: str = "events", *, capacity: int = 10_000, **options: float) -> Outbox:
         pauses = {"pause_s": 0.01, "max_pause_s": 0.05}
-        publisher = Publisher(url(port), exchange=exchange)
-        return Outbox(self.open(capacity), publisher, capacity=capacity, **pauses | options)
+        return Outbox(self.open(capacity), url(port), exchange=exchange, **pauses | options)
 
     async def ids(self) -> list[str]:
         """Return what waits."""

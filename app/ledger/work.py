@@ -77,14 +77,14 @@ class WaitingMessages:
     """At most `capacity` messages that wait for the broker, in the order in which they were stored."""
 
     def __init__(self, database: Database, *, capacity: int) -> None:
-        self._database, self._capacity = database, capacity
+        self._database, self.capacity = database, capacity
         self.place = f"the ledger {database.place}"
 
     def put(self, messages: Sequence[Message]) -> int:
         """Store the messages but those whose id is there, and return how many of the oldest were dropped for them."""
         with self._database.changing():
             self._database.run(PUT, [message._asdict() for message in messages])
-            return self._database.run(DROP, {"capacity": self._capacity})
+            return self._database.run(DROP, {"capacity": self.capacity})
 
     def first(self, limit: int) -> list[Message]:
         return [Message(*row) for row in self._database.rows(FIRST, limit=limit)]

@@ -9,7 +9,6 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -110,33 +109,6 @@ CONFIRM_S = 30
 CLOSE_S = 1
 
 
-@dataclass(frozen=True)
-class Publisher:
-    """Connects to the broker at `url` and publishes to `exchange`."""
-
-    url: str = field(repr=False)
-    exchange: str = "events"
-
-    async def ping(self, *, timeout_s: float) -> None:
-        """Open a connection and close it. Raise OSError or AMQPError if nobody answers, or the user is refused."""
-        connection = await aio_pika.connect(self.url, timeout=timeout_s)
-        await connection.close()
-
-    @asynccontextmanager
-    async def connected(self) -> AsyncIterator[AbstractExchange]:
-        connection = aio_pika.Connection(
-            make_url(self.url, heartbeat=HEARTBEAT_S), client_properties={"connection_name": "waypoint"}
-        )
-        try:
-            async with asyncio.timeout(CONNECT_S):
-                await connection.connect()
-                channel = await connection.channel()
-                exchange = await channel.declare_exchange(self.exchange, ExchangeType.TOPIC, durable=True)
-            yield exchange
-        finally:
-            await _close(connection)
-
-
 async def publish(exchange: AbstractExchange, messages: Sequence[Message]) -> None:
     """Publish the messages in order, and wait until the broker has confirmed each."""
     try:
@@ -172,26 +144,27 @@ POLL_S = 0.5  # How often the store is read for what other processes left there.
 
 
 class Outbox:
-    """Stores messages, and delivers them in order, at least once.
+    """Stores messages, and delivers them in order, at least once, to an exchange of the broker at `url`.
 
-    Up to `capacity` wait in memory until they are stored. A message whose confirm was lost is sent again, under the
-    same id. When the outbox closes, it delivers what is left for at most `flush_s`; the rest waits in the store for the
-    next start. `dropped` are the oldest messages, where the store was full, and those that could not be stored.
+    As many as the store holds wait in memory until they are stored. A message whose confirm was lost is sent again,
+    under the same id. When the outbox closes, it delivers what is left for at most `flush_s`; the rest waits in the
+    store for the next start. `dropped` are the oldest messages, where the store was full, and those that could not be
+    stored.
     """
 
     def __init__(
         self,
         store: WaitingMessages,
-        publisher: Publisher,
+        url: str,
         *,
-        capacity: int,
+        exchange: str = "events",
         flush_s: float = 5,
         pause_s: float = 0.25,
         max_pause_s: float = 5,
     ) -> None:
-        self._store, self._publisher, self._capacity = store, publisher, capacity
+        self._store, self._url, self._exchange = store, url, exchange
         self._flush_s, self._pause_s, self._max_pause_s = flush_s, pause_s, max_pause_s
-        self._arrivals: deque[Message] = deque(maxlen=capacity)
+        self._arrivals: deque[Message] = deque(maxlen=store.capacity)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._failures = self._stored = 0
@@ -206,7 +179,9 @@ class Outbox:
         return f"{self._store.count()} wait in {self._store.place}"
 
     async def ping(self, *, timeout_s: float) -> None:
-        await self._publisher.ping(timeout_s=timeout_s)
+        """Open a connection and close it. Raise OSError or AMQPError if nobody answers, or the user is refused."""
+        connection = await aio_pika.connect(self._url, timeout=timeout_s)
+        await connection.close()
 
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
         taken = message(event, payload, correlation_id=correlation_id)
@@ -223,7 +198,7 @@ class Outbox:
         with self._lock:
             if self._loop is None:
                 return
-            self.dropped += len(self._arrivals) == self._capacity
+            self.dropped += len(self._arrivals) == self._store.capacity
             self._arrivals.append(message)
             self._loop.call_soon_threadsafe(self._arrived.set)
 
@@ -277,7 +252,7 @@ class Outbox:
         """Deliver what any process stored; after a failure, over a new connection."""
         while True:
             try:
-                async with self._publisher.connected() as exchange:
+                async with self._connected() as exchange:
                     while True:
                         self._changed.clear()
                         is_last = storing.done()
@@ -292,6 +267,20 @@ class Outbox:
             if self._closing.is_set():
                 return
             await _set_within(self._closing, min(self._max_pause_s, self._pause_s * 2.0 ** min(self._failures, 16)))
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[AbstractExchange]:
+        connection = aio_pika.Connection(
+            make_url(self._url, heartbeat=HEARTBEAT_S), client_properties={"connection_name": "waypoint"}
+        )
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                await connection.connect()
+                channel = await connection.channel()
+                exchange = await channel.declare_exchange(self._exchange, ExchangeType.TOPIC, durable=True)
+            yield exchange
+        finally:
+            await _close(connection)
 
     async def _deliver(self, exchange: AbstractExchange) -> None:
         """Send what is stored, unless another process does; the lock goes with the connection to the database."""

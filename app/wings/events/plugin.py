@@ -23,9 +23,9 @@ def outbox(settings: Settings) -> "Outbox | None":
     if chosen.rabbitmq_url is None or not chosen.enabled:
         return None
     with hooks.from_extra("events", "RABBITMQ_URL"):
-        from app.wings.events.outbox import Outbox, Publisher
+        from app.wings.events.outbox import Outbox
     store = WaitingMessages(ledger_of(settings), capacity=MOST_EVENTS)
-    return Outbox(store, Publisher(chosen.rabbitmq_url.get_secret_value()), capacity=MOST_EVENTS)
+    return Outbox(store, chosen.rabbitmq_url.get_secret_value())
 
 
 def trials(settings: Settings) -> Iterator[Trial]:
