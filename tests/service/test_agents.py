@@ -6,7 +6,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_core.messages import AIMessageChunk, ToolMessage
 from langchain_core.runnables import ensure_config
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langchain_groq import ChatGroq
@@ -116,21 +116,6 @@ async def test_the_run_of_the_chain_stands_below_the_agents_and_its_tokens_are_c
     names = _names(root)
     assert names.index("ask_documents") < names.index("cited_answer") < names.index("retrieval")
     assert set(usage.usage_metadata) == {"inner", "outer"}
-
-
-@both
-async def test_a_chain_that_fails_leaves_the_agent_to_say_so(groq, way):
-    groq.replies = [
-        Reply(tool_call=("ask_documents", {"question": "What is the rate of GST?"})),
-        Reply(status=503),
-        Reply("The documents cannot be asked at the moment."),
-    ]
-    messages = (await asked(agent_over(groq), way))["messages"]
-
-    [called] = [message for message in messages if isinstance(message, ToolMessage)]
-    assert (called.status, "Call this tool once more" in str(called.content)) == ("error", True)
-    assert isinstance(messages[-1], AIMessage)
-    assert messages[-1].content == "The documents cannot be asked at the moment."
 
 
 def _names(run: Any) -> list[str]:
