@@ -1,9 +1,16 @@
 """Ask a chain in each of its ways, and merge the parts of a stream into the answer that a client ends up with."""
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import add
 from typing import Any
 
-from chains.output import merge
+import pytest
+from langchain_core.runnables import Runnable
+
+from tests.chains.gst import QUESTION
+
+every_way = pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
 
 
 def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -15,13 +22,25 @@ def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return whole
 
 
-async def asked(chain: Any, way: str, question: Any) -> Any:
-    """Return the answer, by `invoke`, `ainvoke`, `stream` or `astream`."""
+async def asked(chain: Runnable[Any, Any], way: str, question: Any = QUESTION, config: Any = None) -> Any:
+    """Return the answer in one of the ways to call a runnable; the parts of a stream are added, as LangChain does."""
     match way:
         case "invoke":
-            return chain.invoke(question)
+            return chain.invoke(question, config)
         case "ainvoke":
-            return await chain.ainvoke(question)
-        case "stream":
-            return merge(chain.stream(question))
-    return merge([part async for part in chain.astream(question)])
+            return await chain.ainvoke(question, config)
+        case "batch":
+            return chain.batch([question], config)[0]
+        case "abatch":
+            return (await chain.abatch([question], config))[0]
+    return reduce(add, [part async for part in streamed(chain, way, question, config)])
+
+
+async def streamed(chain: Any, way: str, question: Any = QUESTION, config: Any = None, **more: Any) -> Any:
+    """Yield the parts of the answer as they come, by `stream` or `astream`."""
+    if way == "astream":
+        async for part in chain.astream(question, config, **more):
+            yield part
+    else:
+        for part in chain.stream(question, config, **more):
+            yield part

@@ -10,9 +10,9 @@ from pydantic import SecretStr
 
 from app.settings import Settings, load_settings
 from app.wiring import Parts, Service, open_index, open_service
-from chains.output import merge
 from tests.langsmith_stub import Backend
 from tests.served import QUESTION
+from tests.streams import asked
 
 CONFIG: Any = {"metadata": {"request_id": "r1"}}
 
@@ -36,15 +36,7 @@ def _embeddings() -> Embeddings:
 
 
 async def ask(services: Service, way: str = "invoke") -> Any:
-    question: Any = {"question": QUESTION}
-    match way:
-        case "invoke":
-            return dict(services.chain.invoke(question, CONFIG))
-        case "ainvoke":
-            return dict(await services.chain.ainvoke(question, CONFIG))
-        case "stream":
-            return merge(list(services.chain.stream(question, CONFIG)))
-    return merge([part async for part in services.chain.astream(question, CONFIG)])
+    return dict(await asked(services.chain, way, {"question": QUESTION}, CONFIG))
 
 
 def tree(stub: Backend, run: dict[str, Any]) -> Any:

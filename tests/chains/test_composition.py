@@ -22,6 +22,7 @@ from typing_extensions import TypedDict
 import chains
 from chains.errors import ConfigurationError, QuestionError
 from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting, writing
+from tests.streams import asked, every_way
 
 
 def refuse_blank(state: Any) -> Any:
@@ -48,22 +49,6 @@ def plain_chain(answer: str = ANSWER) -> Any:
 
 AT_ONCE: Any = {"stop_after_attempt": 2, "wait_exponential_jitter": False}
 both = pytest.mark.parametrize("build", [gst_chain, plain_chain])
-every_way = pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
-
-
-async def called(chain: Runnable[Any, Any], way: str, config: Any = None, question: Any = QUESTION) -> Any:
-    match way:
-        case "invoke":
-            return chain.invoke(question, config)
-        case "ainvoke":
-            return await chain.ainvoke(question, config)
-        case "stream":
-            return reduce(add, chain.stream(question, config))
-        case "astream":
-            return reduce(add, [part async for part in chain.astream(question, config)])
-        case "batch":
-            return chain.batch([question], config)[0]
-    return (await chain.abatch([question], config))[0]
 
 
 def test_the_chain_is_langchains_own_sequence_of_named_steps_and_is_drawn_so():
@@ -97,7 +82,7 @@ async def test_another_runnable_goes_between_two_steps(build, way):
     first, *rest = build().steps
     chain: Any = RunnableSequence(first, RunnableLambda(look), *rest)
 
-    assert (await called(chain, way))["answer"] == ANSWER
+    assert (await asked(chain, way))["answer"] == ANSWER
     assert seen == ["question"]
 
 
@@ -106,14 +91,14 @@ async def test_a_composed_chain_sees_the_words_that_replace_the_answer(way):
     chain = gst_chain("Elephants fly.")
     replacement = chain.invoke(QUESTION)["answer"]
 
-    assert await called(chain | (lambda answer: answer["answer"]), way) == replacement != "Elephants fly."
+    assert await asked(chain | (lambda answer: answer["answer"]), way) == replacement != "Elephants fly."
 
 
 @every_way
 @both
 async def test_a_config_bound_to_it_is_that_of_its_run(build, way):
     with collect_runs() as runs:
-        await called(build().with_config(run_name="mine", tags=["t"], metadata={"tenant": 1}), way)
+        await asked(build().with_config(run_name="mine", tags=["t"], metadata={"tenant": 1}), way)
 
     [root] = runs.traced_runs
     assert (root.name, root.tags) == ("mine", ["t"])
@@ -134,8 +119,8 @@ async def test_a_retry_calls_it_again(build, way):
     chain = build()
     failing: Any = RunnableSequence(RunnableLambda(fail_once), *chain.steps).with_retry(**AT_ONCE)
 
-    assert (await called(failing, way))["answer"] == ANSWER
-    assert (await called(chain.with_retry(**AT_ONCE), way))["answer"] == ANSWER
+    assert (await asked(failing, way))["answer"] == ANSWER
+    assert (await asked(chain.with_retry(**AT_ONCE), way))["answer"] == ANSWER
     assert len(calls) == 2
 
 
@@ -199,7 +184,7 @@ def as_graph_node(chain: Any) -> Runnable[Any, Any]:
 @both
 async def test_inside_another_runnable_the_callers_callbacks_are_told(build, outer, way):
     runs = RunCollectorCallbackHandler()
-    await called(outer(build()), way, {"callbacks": [runs]})
+    await asked(outer(build()), way, config={"callbacks": [runs]})
 
     [root] = runs.traced_runs
     assert root.name == "outer"
@@ -238,14 +223,14 @@ class Down(Shelf):
 async def test_a_bound_field_is_that_of_every_question_that_has_none_of_its_own(way):
     chain = gst_chain().bind(top_k=0)
 
-    assert (await called(chain, way))["documents"] == []
-    assert len((await called(chain, way, question=QUESTION | {"top_k": 1}))["documents"]) == 1
+    assert (await asked(chain, way))["documents"] == []
+    assert len((await asked(chain, way, QUESTION | {"top_k": 1}))["documents"]) == 1
 
 
 @every_way
 async def test_a_bound_field_of_another_name_is_refused(way):
     with pytest.raises(ConfigurationError, match="'k' is no field of a question; it has question"):
-        await called(gst_chain().bind(k=1), way)
+        await asked(gst_chain().bind(k=1), way)
 
 
 def test_the_chain_says_what_a_call_may_configure():
@@ -277,10 +262,10 @@ def test_the_chain_s_own_tool_is_ours():
 async def test_another_chain_answers_where_one_fails_before_its_first_word(way):
     chain = gst_chain(retriever=Down()).with_fallbacks([gst_chain()])
 
-    assert lasting(await called(chain, way)) == lasting(gst_chain().invoke(QUESTION))
+    assert lasting(await asked(chain, way)) == lasting(gst_chain().invoke(QUESTION))
 
 
 @every_way
 async def test_a_question_that_is_no_dict_is_one_clear_error(way):
     with pytest.raises(TypeError, match=re.escape("takes a dict such as {'question': '...'}, not str")):
-        await called(gst_chain(), way, question="Rate?")
+        await asked(gst_chain(), way, "Rate?")

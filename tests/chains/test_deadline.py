@@ -16,8 +16,8 @@ from langchain_core.retrievers import BaseRetriever
 from chains.callbacks import Deadline, call_in_time, iterate_in_time, time_limit
 from chains.errors import DeadlineError
 from tests.chains.gst import ANSWER, DOCUMENT, gst_chain
-from tests.chains.test_composition import called
 from tests.clocks import StoppedClock
+from tests.streams import asked
 from tests.waiting import PATIENCE_S
 
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
@@ -65,7 +65,7 @@ class Stuck(BaseChatModel):
 
 async def call(chain: Any, way: str, until: threading.Event) -> None:
     try:
-        await called(chain, way)
+        await asked(chain, way)
     finally:
         until.set()
 

@@ -30,7 +30,7 @@ import chains
 from chains.errors import ConfigurationError, QuestionError
 from chains.stage import stage
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, gst_chain, writing
-from tests.chains.test_composition import called, every_way
+from tests.streams import asked, every_way, streamed
 from tests.waiting import PATIENCE_S
 
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
@@ -73,12 +73,8 @@ def plain() -> Any:
 async def parts_of(chain: Runnable[Any, Any], way: str, config: Any = None) -> Any:
     """Return the answer, or the parts of a stream as they come."""
     if way.endswith("invoke"):
-        return await called(chain, way, config)
-    return (
-        list(chain.stream(QUESTION, config))
-        if way == "stream"
-        else [part async for part in chain.astream(QUESTION, config)]
-    )
+        return await asked(chain, way, config=config)
+    return [part async for part in streamed(chain, way, config=config)]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -230,7 +226,7 @@ def only_the_first(state: Any) -> Any:
 @every_way
 async def test_a_stage_of_ones_own_stands_where_it_is_put_and_its_field_reaches_the_answer(way):
     chain = gst_chain(stages={"retrieval": stage("counting", found=count)})
-    answer = await called(chain, way)
+    answer = await asked(chain, way)
 
     assert answer["found"] == 1
     assert answer["answer"] == ANSWER
@@ -243,7 +239,7 @@ async def test_a_stage_may_replace_what_a_stage_before_it_found(way):
         return [DOCUMENT, OTHER]
 
     chain = gst_chain(retriever=both, stages={"retrieval": stage("reranking", documents=only_the_first)})
-    answer = await called(chain, way)
+    answer = await asked(chain, way)
 
     assert [passage["content"] for passage in answer["documents"]] == [DOCUMENT.page_content]
 
@@ -280,7 +276,7 @@ async def asearch(_: str) -> list[Document]:
 @pytest.mark.parametrize("retriever", [search, RunnableLambda(search), RunnableLambda(search, asearch)])
 @every_way
 async def test_any_runnable_or_function_from_a_question_to_documents_is_a_retriever(retriever, way):
-    assert (await called(gst_chain(retriever=retriever), way))["citations"][0]["doc_id"] == "gst"
+    assert (await asked(gst_chain(retriever=retriever), way))["citations"][0]["doc_id"] == "gst"
 
 
 # As `rlm/rag-prompt` of LangChain's hub is written: one message, with both variables in it.
@@ -289,18 +285,18 @@ ONE_MESSAGE = ChatPromptTemplate([("human", "Use the context.\nQuestion: {questi
 
 @every_way
 async def test_a_whole_prompt_is_taken(way):
-    asked: list[Any] = []
+    prompts: list[Any] = []
 
     class Listening(FakeListChatModel):
         def _call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
-            asked.append(messages)
+            prompts.append(messages)
             return super()._call(messages, *args, **kwargs)
 
-    answer = await called(gst_chain(model=Listening(responses=[ANSWER]), system=ONE_MESSAGE), way)
+    answer = await asked(gst_chain(model=Listening(responses=[ANSWER]), system=ONE_MESSAGE), way)
 
     assert answer["outcome"] == "answered"
-    if asked:  # A fake that streams does not ask `_call`.
-        [[message]] = asked
+    if prompts:  # A fake that streams does not ask `_call`.
+        [[message]] = prompts
         assert message.content.startswith("Use the context.\nQuestion: Rate?\nContext: [1] GST Guide > Rate\nThe rate")
 
 
@@ -349,19 +345,19 @@ def test_a_part_that_cannot_work_is_refused_when_the_chain_is_built(part, advice
 @every_way
 @pytest.mark.parametrize("history", [None, [{"role": "user", "content": "Hello"}]])
 async def test_a_reformulation_that_gives_text_gives_the_query(way, history):
-    asked: list[str] = []
+    queries: list[str] = []
 
     def search(query: str) -> list[Document]:
-        asked.append(query)
+        queries.append(query)
         return [DOCUMENT]
 
     prompt = ChatPromptTemplate([MessagesPlaceholder("history"), ("human", "{question}")])
     rewriting = prompt | FakeListChatModel(responses=["the rate of GST"] * 9) | StrOutputParser()
     chain = gst_chain(reformulation=rewriting, retriever=RunnableLambda(search))
-    answer = await called(chain, way, question=QUESTION | ({"history": history} if history else {}))
+    answer = await asked(chain, way, QUESTION | ({"history": history} if history else {}))
 
     assert (answer["outcome"], answer["metadata"]["search_query"]) == ("answered", "the rate of GST")
-    assert set(asked) == {"the rate of GST"}
+    assert set(queries) == {"the rate of GST"}
 
 
 def test_plain_texts_are_passages_of_a_context():
@@ -382,4 +378,4 @@ def test_a_retriever_of_anything_but_documents_is_refused(found):
 @every_way
 async def test_a_question_under_another_name_is_refused_by_the_right_one(way):
     with pytest.raises(QuestionError, match=r"pass \{'question': '...'\}, not \{'input'\}"):
-        await called(gst_chain(), way, question={"input": "Rate?"})
+        await asked(gst_chain(), way, {"input": "Rate?"})

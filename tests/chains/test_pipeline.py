@@ -21,9 +21,8 @@ from chains.logs import get_logger
 from chains.output import merge, split
 from chains.state import Answer
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, Shelf, gst_chain, lasting
-from tests.chains.test_composition import called, every_way
 from tests.clocks import StoppedClock
-from tests.streams import asked, merged
+from tests.streams import asked, every_way, merged
 
 STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
 ROOT = Path(chains.__file__).parents[1]
@@ -41,7 +40,7 @@ def test_the_answer_object_has_exactly_the_contract_fields():
 
 @every_way
 async def test_every_way_to_call_gives_the_same_answer(way):
-    assert lasting(await called(build(), way)) == lasting(build().invoke(QUESTION))
+    assert lasting(await asked(build(), way)) == lasting(build().invoke(QUESTION))
 
 
 async def test_the_last_event_holds_the_answer():
@@ -94,15 +93,14 @@ def test_laps_run_from_the_end_of_one_stage_to_the_end_of_the_next():
 
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])
-def test_the_time_of_a_chain_that_is_the_retriever_of_another_is_its_retrieval(way):
+async def test_the_time_of_a_chain_that_is_the_retriever_of_another_is_its_retrieval(way):
     inner, answers = build(), list[Any]()
 
     def search(question: str) -> list[Document]:
         answers.append(inner.invoke({"question": question}))
         return [Document("The rate of GST is 9%.", metadata={"title": "GST Guide", "score": 0.8})]
 
-    outer = gst_chain(retriever=RunnableLambda(search))
-    answer = outer.invoke({"question": "Rate?"}) if way == "invoke" else merge(outer.stream({"question": "Rate?"}))
+    answer = await asked(gst_chain(retriever=RunnableLambda(search)), way)
 
     assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
     assert answer["metadata"]["timings_ms"]["retrieval"] >= answers[0]["metadata"]["latency_ms"]
@@ -185,7 +183,7 @@ async def test_an_error_of_the_model_arrives_as_it_was_raised(way):
 
     for _ in range(25 if way == "stream" else 1):  # The parallel readers of a stream race for the error.
         with pytest.raises(LLMUnavailableError):
-            await called(gst_chain(model=Broken(messages=iter([]))), way)
+            await asked(gst_chain(model=Broken(messages=iter([]))), way)
 
 
 GST = "The relief limit is S$400 for goods by air or post."

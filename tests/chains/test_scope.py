@@ -14,9 +14,8 @@ from chains.errors import ConfigurationError
 from chains.scope import Intent, ScopeFile, ScopeGate, load_scope
 from chains.state import Answer
 from tests.chains.gst import gst_chain, lasting, writing
-from tests.chains.test_composition import called, every_way
 from tests.fakes import WordEmbeddings
-from tests.streams import merged
+from tests.streams import asked, every_way, merged
 
 FILE = Path(chains.__file__).parents[1] / "knowledge_base" / "scope.yaml"
 REDIRECT = "I cannot see live shipments. Ask the operations team."
@@ -84,7 +83,7 @@ def test_a_declined_question_gets_the_redirect_without_retriever_and_model():
 
 @every_way
 async def test_a_declined_question_is_answered_the_same_every_way(way):
-    assert lasting(await called(declining(), way, question=DECLINED)) == lasting(declining().invoke(DECLINED))
+    assert lasting(await asked(declining(), way, DECLINED)) == lasting(declining().invoke(DECLINED))
 
 
 async def test_the_gate_is_a_step_named_scope_before_retrieval():

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 import chains
 from tests.chains.gst import DOCUMENT, Shelf
 from tests.fakes import FakeGroq, Reply
+from tests.streams import asked, streamed
 
 INNER = "It is 9% [GST Guide > Rate]."
 OUTER = "The rate is 9% [1], says the GST Guide."
@@ -55,17 +56,13 @@ def agent_over(groq: FakeGroq, retriever: Shelf | None = None) -> Any:
     return create_agent(model("outer"), tools=[chains.as_tool(chain)])
 
 
-async def asked(agent: Any, way: str, config: Any = None) -> Any:
-    return agent.invoke(ASKED, config) if way == "invoke" else await agent.ainvoke(ASKED, config)
-
-
 both = pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 
 
 @both
 async def test_the_agent_calls_the_tool_and_answers_with_its_citations(groq, way):
     script(groq)
-    messages = (await asked(agent_over(groq), way))["messages"]
+    messages = (await asked(agent_over(groq), way, ASKED))["messages"]
 
     [called] = [message for message in messages if isinstance(message, ToolMessage)]
     assert str(called.content).startswith("It is 9% [1].\n\nSources:\n[1] GST Guide > Rate\n\nConfidence: ")
@@ -77,11 +74,7 @@ async def test_the_agent_calls_the_tool_and_answers_with_its_citations(groq, way
 @pytest.mark.parametrize("way", ["stream", "astream"])
 async def test_the_words_of_the_inner_chain_stream_out_of_the_agent(groq, way):
     script(groq)
-    agent = agent_over(groq)
-    if way == "stream":
-        parts = list(agent.stream(ASKED, stream_mode="messages"))
-    else:
-        parts = [part async for part in agent.astream(ASKED, stream_mode="messages")]
+    parts = [part async for part in streamed(agent_over(groq), way, ASKED, stream_mode="messages")]
 
     words = [
         message.content
@@ -97,7 +90,7 @@ async def test_audience_and_metadata_of_the_callers_config_hold_inside(groq, way
     script(groq)
     shelf = Noticing(documents=[DOCUMENT, INTERNAL], seen=[])
     config = {"configurable": {"audience": "public"}, "metadata": {"tenant": "acme"}, "tags": ["desk"]}
-    messages = (await asked(agent_over(groq, shelf), way, config))["messages"]
+    messages = (await asked(agent_over(groq, shelf), way, ASKED, config))["messages"]
 
     [seen] = shelf.seen
     assert seen["configurable"]["audience"] == "public"
@@ -110,7 +103,7 @@ async def test_audience_and_metadata_of_the_callers_config_hold_inside(groq, way
 async def test_the_run_of_the_chain_stands_below_the_agents_and_its_tokens_are_counted(groq, way):
     script(groq)
     runs, usage = RunCollectorCallbackHandler(), UsageMetadataCallbackHandler()
-    await asked(agent_over(groq), way, {"callbacks": [runs, usage]})
+    await asked(agent_over(groq), way, ASKED, {"callbacks": [runs, usage]})
 
     [root] = runs.traced_runs
     names = _names(root)

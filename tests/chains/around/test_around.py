@@ -14,7 +14,7 @@ from chains.output import AnswerChunk, merge
 from chains.side_steps import counts, keep_faults, side_step
 from chains.state import Question
 from tests.chains.gst import ANSWER, QUESTION, gst_chain
-from tests.chains.test_composition import called, every_way
+from tests.streams import asked, every_way
 
 
 class Louder(Around):
@@ -27,7 +27,7 @@ class Louder(Around):
 
 @every_way
 async def test_the_question_and_each_part_of_the_answer_are_changed_whichever_way_is_asked(way):
-    answer = await called(Louder(gst_chain()), way)
+    answer = await asked(Louder(gst_chain()), way)
     answer = answer[0] if isinstance(answer, list) else answer
 
     assert answer["question"] == QUESTION["question"] + "!"
@@ -71,7 +71,7 @@ def chain() -> Disclosure:
 
 @every_way
 async def test_a_stranger_sees_level_score_and_reason_but_neither_factors_nor_laps(way):
-    answer = await called(chain(), way, STRANGER, {})
+    answer = await asked(chain(), way, {}, STRANGER)
 
     assert answer["confidence"] == {"level": "high", "score": 0.9, "reason": "R", "factors": {}}
     assert answer["metadata"] == {"query": "Q", "latency_ms": 5.0, "timings_ms": {}}
@@ -117,7 +117,7 @@ def parts(states):
 async def test_an_observer_is_told_of_the_beginning_and_the_end_of_every_call(way):
     notebook = Notebook()
 
-    await called(ObservedRunnable(RunnableLambda(echo), [notebook]), way, CONFIG, {"question": "x"})
+    await asked(ObservedRunnable(RunnableLambda(echo), [notebook]), way, {"question": "x"}, CONFIG)
 
     [(first, call), (second, same)] = notebook.pages
     assert (first, second) == ("started", "ended")

@@ -8,14 +8,14 @@ from chains.caching.answers import BRIEF_TTL_S
 from chains.errors import ConfigurationError, LLMTimeoutError, QuestionError
 from chains.output import merge
 from tests.chains.caching.chain import TTL_S, Desk, answer
-from tests.chains.test_composition import called
+from tests.streams import asked
 
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
 PUBLIC = {"configurable": {"audience": "public"}}
 
 
 async def ask(chain, way: str = "invoke", config=None, **options):
-    return await called(chain, way, config, {"question": "Q?", **options})
+    return await asked(chain, way, {"question": "Q?", **options}, config)
 
 
 @pytest.mark.parametrize("second", WAYS)

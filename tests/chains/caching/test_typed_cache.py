@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 
 from chains.caching.typed_cache import EVENTS, CacheStats, MemoryStore, TypedCache, canonical
 from chains.callbacks import CallRecord, note
-from tests.chains.test_composition import called, every_way
+from tests.streams import asked, every_way
 
 
 def level(store, *, fingerprint: str = "model") -> tuple[TypedCache[list[float]], CacheStats]:
@@ -107,7 +107,7 @@ async def test_a_call_tells_the_furthest_of_its_own_hits_whichever_way_it_was_ma
             note(level, found)
 
     record, chain = CallRecord(), RunnableLambda(look) | RunnableLambda(lambda _: "")
-    await called(chain, way, RunnableConfig(callbacks=[record]), "")
+    await asked(chain, way, "", RunnableConfig(callbacks=[record]))
 
     assert record.furthest_hit() == told
 

@@ -12,7 +12,7 @@ from chains.citations.verification import attribute, leading, turns_in_circles, 
 from chains.state import Passage
 from chains.text.asking import gives_what_is_asked
 from tests.chains.gst import Shelf, gst_chain
-from tests.streams import merged
+from tests.streams import asked
 
 LENGTHS = "| Box | Inner length |\n|---|---|\n| 40 ft standard | 12.0 m |\n| 40 ft reefer | 11.5 m |"
 
@@ -134,10 +134,10 @@ def test_what_the_nearest_passage_says_of_something_else_is_supported_by_no_othe
         for text in (f"{table}| 4-9 days before arrival | 30% of the stay |", step)
     ]
     sentences = sentences_of("The guest pays no charge for leaving 6 days before arrival.", [])
-    asked = asked_about(question, shown)
+    about = asked_about(question, shown)
 
-    assert [*attribute(sentences, shown[1:], asked)]
-    assert not [*attribute(sentences, shown, asked)]
+    assert [*attribute(sentences, shown[1:], about)]
+    assert not [*attribute(sentences, shown, about)]
 
 
 def test_the_initials_of_the_title_are_its_name():
@@ -292,10 +292,9 @@ def test_figures_from_two_sources_are_each_checked_against_their_own(answer, ver
         ("The rate is 9 % on imports [2], and exports are free of storage fees [1].", "ungrounded"),
     ],
 )
-def test_a_sentence_is_supported_if_each_of_its_clauses_is(answer, outcome, way):
-    chain = gst_chain(answer, retriever=SHELF)
-    asked = {"question": "What is the rate on imports and exports?"}
-    found = chain.invoke(asked) if way == "invoke" else merged(chain.stream(asked))
+async def test_a_sentence_is_supported_if_each_of_its_clauses_is(answer, outcome, way):
+    question = {"question": "What is the rate on imports and exports?"}
+    found = await asked(gst_chain(answer, retriever=SHELF), way, question)
 
     assert found["outcome"] == outcome
     assert bool(found["unsupported"] or found["draft"]) == (outcome != "answered")

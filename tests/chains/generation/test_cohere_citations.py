@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from tests.chains.generation.test_native_citations import FEES, QUESTION, chain
 from tests.chains.gst import DOCUMENT
-from tests.chains.test_composition import called, every_way
 from tests.loopback import Handler, listening
+from tests.streams import asked, every_way
 
 cohere = pytest.importorskip("langchain_cohere", reason="langchain-cohere is not installed")
 
@@ -50,7 +50,7 @@ def model() -> Iterator[Any]:
 @every_way
 async def test_the_spans_that_cite_become_markers_that_are_verified(model, way):
     Chat.requests.clear()
-    answer = await called(chain(model), way, question=QUESTION)
+    answer = await asked(chain(model), way, QUESTION)
     [body] = Chat.requests
 
     assert [(one["id"], one["data"]["title"], one["data"]["text"]) for one in body["documents"]] == [

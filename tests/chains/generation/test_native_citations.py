@@ -13,8 +13,8 @@ import chains
 from chains.citations import CiteSources
 from chains.errors import ConfigurationError
 from tests.chains.gst import DOCUMENT, Shelf
-from tests.chains.test_composition import called, every_way
 from tests.loopback import Handler, listening
+from tests.streams import asked, every_way
 
 anthropic = pytest.importorskip("langchain_anthropic", reason="langchain-anthropic is not installed")
 
@@ -94,7 +94,7 @@ def chain(model: Any, style: Any = "title") -> Any:
 @every_way
 async def test_the_citations_of_the_model_are_read_and_verified_like_ours(model, way, citations_first, monkeypatch):
     monkeypatch.setattr(Messages, "citations_first", citations_first)
-    answer = await called(chain(model), way, question=QUESTION)
+    answer = await asked(chain(model), way, QUESTION)
 
     assert answer["answer"] == (
         "The fee for a permit is 2.88 dollars [Fees > Permits]. The rate of GST is 9%. [GST Guide > Rate]\n\n"

@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage
 from chains.generation.reply import ReasoningFilter, without_reasoning
 from tests.chains.generation.test_resilient import resilient
 from tests.chains.gst import ANSWER, QUESTION, gst_chain, lasting
-from tests.chains.test_composition import called, every_way
 from tests.fakes import Reply
+from tests.streams import asked, every_way
 
 THOUGHT = f"<think>The user wants [GST Guide > Rate]; secret.</think>\n\n{ANSWER}"
 
@@ -24,7 +24,7 @@ def filtered(*pieces: str) -> str:
 
 @every_way
 async def test_a_thought_reaches_no_reader_whichever_way_is_asked(way):
-    answer = await called(gst_chain(THOUGHT), way)
+    answer = await asked(gst_chain(THOUGHT), way)
 
     assert answer["answer"] == ANSWER
     assert lasting(answer) == lasting(gst_chain().invoke(QUESTION))
@@ -87,7 +87,7 @@ def test_a_thought_in_blocks_of_text_is_left_out_and_what_is_no_text_left_alone(
 async def test_the_model_of_the_service_hands_out_no_thought_either(groq, clock, way):
     groq.replies = [Reply("<think>secret, and more of it</think>Nine percent.")]
 
-    assert (await called(resilient(groq, clock), way, question="Rate?")).text == "Nine percent."
+    assert (await asked(resilient(groq, clock), way, "Rate?")).text == "Nine percent."
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])

@@ -16,8 +16,8 @@ from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError
 from chains.generation.reply import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.resilient import ResilientChatModel
 from chains.metadata import DEGRADED
-from tests.chains.test_composition import called
 from tests.fakes import FakeGroq, Reply, groq_server
+from tests.streams import asked
 
 MESSAGES: list[BaseMessage] = [HumanMessage("What is the rate?")]
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
@@ -34,7 +34,7 @@ def resilient(groq: FakeGroq, clock: Clock, *, offline: bool = True, **settings:
 
 
 async def ask(model: Runnable[Any, BaseMessage], way: str, config: Any = None) -> Any:
-    return await called(RunnablePassthrough[Any]() | model, way, config, MESSAGES)
+    return await asked(RunnablePassthrough[Any]() | model, way, MESSAGES, config)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -180,7 +180,7 @@ def llm_cache() -> Iterator[None]:
 
 
 async def ask_cached(model: BaseChatModel, way: str) -> str:
-    return str((await called(model, way, question=MESSAGES)).text)
+    return str((await asked(model, way, MESSAGES)).text)
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])

@@ -206,8 +206,7 @@ class Failing(FakeListChatModel):
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_a_model_that_fails_leaves_the_users_words(way):
     chain = gst_chain(reformulation=Reformulate(condense=Condense(Failing(responses=[])), always=True))
-    asked = {"question": "Waht is X?"}
-    answer = chain.invoke(asked) if way == "invoke" else await chain.ainvoke(asked)
+    answer = await asked(chain, way, {"question": "Waht is X?"})
 
     assert answer["metadata"]["search_query"] == "Waht is X?"
 

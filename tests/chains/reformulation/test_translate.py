@@ -46,8 +46,7 @@ def reformulate(*replies: str, **options: Any) -> tuple[Reformulate, Translator]
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_a_question_in_another_language_is_searched_for_in_english(way):
     reformulation, model = reformulate("'What is the rate of GST for import?'")
-    state: Any = {"question": QUESTION}
-    found = reformulation.invoke(state) if way == "invoke" else await reformulation.ainvoke(state)
+    found = await asked(reformulation, way, {"question": QUESTION})
 
     assert found["search_query"] == found["translation"] == "What is the rate of GST for import?"
     assert model.asked[0][-1].text.endswith(QUESTION)
@@ -58,11 +57,7 @@ async def test_personal_data_leaves_the_translation_as_it_leaves_a_question(way)
     model = Translator(responses=["What is the rate of GST for a@b.example?"])
     translate = Translate(model, is_foreign=FOREIGN)
     reformulation = Reformulate(is_foreign=FOREIGN, translate=translate, clean=redact)
-    found = (
-        reformulation.invoke({"question": QUESTION})
-        if way == "invoke"
-        else await reformulation.ainvoke({"question": QUESTION})
-    )
+    found = await asked(reformulation, way, {"question": QUESTION})
 
     assert found["search_query"] == found["translation"] == "What is the rate of GST for <EMAIL>?"
     assert found["translation_redacted"] == ["EMAIL"]

@@ -27,6 +27,7 @@ from tests.chains.retrieval.conftest import TEXTS, cross_encoder
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
 from tests.indexes import put
+from tests.streams import asked
 
 QUESTION = "the rate of GST"
 INTERNAL = {name for name, text in TEXTS.items() if text[1] == "internal"}
@@ -246,7 +247,7 @@ async def test_a_search_whose_time_is_over_is_not_begun(desk, way):
     retriever = SimilarityRetriever(store=desk.store)
 
     with pytest.raises(DeadlineError, match="took longer than it may"):
-        retriever.invoke("GST", config(0)) if way == "invoke" else await retriever.ainvoke("GST", config(0))
+        await asked(retriever, way, "GST", config(0))
 
 
 async def test_an_awaited_search_runs_in_the_retrievers_own_threads():

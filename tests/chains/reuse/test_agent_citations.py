@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from app.wings.mcp.server import AnswerSource, AskOutput, FoundPassage, SearchOu
 from chains import CitationMiddleware
 from tests.chains.gst import Shelf, gst_chain, noting
 from tests.fakes import MODEL, Reply, fake_groq
+from tests.streams import asked, streamed
 
 GST = Document(
     "The rate of GST is 9%.",
@@ -91,8 +91,7 @@ RESOLVED = [("[1]", "GST Guide", GST.page_content, True), ("[2]", "Fees", FEES.p
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_the_numbers_of_parallel_calls_of_two_tools_never_meet(way):
-    found = agent(calling("ask_customs", "ask_desk"), BOTH)
-    state = found.invoke(ASKED) if way == "invoke" else await found.ainvoke(ASKED)
+    state = await asked(agent(calling("ask_customs", "ask_desk"), BOTH), way, ASKED)
 
     first, second = (str(message.content) for message in state["messages"] if message.type == "tool")
     assert first.startswith("The rate of GST is 9% [1].\n\nSources:\n[1] GST Guide > Rate, page 3")
@@ -292,8 +291,7 @@ class Rates(BaseModel):
 async def test_a_structured_response_keeps_its_citations(way):
     response = {"summary": "The rate of GST is 12% [1].", "items": [{"rate": "The rate of GST is 9% [1]."}]}
     made = AIMessage("", tool_calls=[{"name": "Rates", "args": response, "id": "2", "type": "tool_call"}])
-    asking = agent(calling("ask_customs"), made, response_format=ToolStrategy(Rates))
-    state = asking.invoke(ASKED) if way == "invoke" else await asking.ainvoke(ASKED)
+    state = await asked(agent(calling("ask_customs"), made, response_format=ToolStrategy(Rates)), way, ASKED)
 
     assert state["structured_response"] == Rates(**response)
     assert [
@@ -326,7 +324,7 @@ async def test_the_citations_of_a_sentence_come_in_the_mode_custom_before_the_la
         groq.replies = [Reply(tool_call=("ask_customs", {"question": "Rate?"})), Reply(said, release=release)]
         model = ChatGroq(model_name=MODEL, api_key=SecretStr("gsk_test"), base_url=groq.url, max_retries=0)
         asking = create_agent(model, tools=tools()[:1], middleware=[CitationMiddleware()])
-        async for mode, part in streamed(asking, way, ["messages", "custom", "values"]):
+        async for mode, part in streamed(asking, way, ASKED, stream_mode=["messages", "custom", "values"]):
             if mode == "messages" and part[1]["langgraph_node"] == "model":
                 words += str(part[0].text)
             elif mode == "custom":
@@ -341,16 +339,6 @@ async def test_the_citations_of_a_sentence_come_in_the_mode_custom_before_the_la
     assert {one["message_id"] for one in custom} == {final.id}
     assert [one for told in custom for one in told["citations"]] == final.content_blocks[0]["annotations"]
     assert [one["extras"]["verified"] for told in custom for one in told["citations"]] == [True, False]
-
-
-async def streamed(asking: Any, way: str, modes: list[str]) -> AsyncIterator[Any]:
-    """Yield the parts of an agent's stream, with their modes."""
-    if way == "stream":
-        for part in asking.stream(ASKED, stream_mode=modes):
-            yield part
-    else:
-        async for part in asking.astream(ASKED, stream_mode=modes):
-            yield part
 
 
 def test_a_model_that_does_not_stream_shows_its_citations_at_once():

@@ -22,8 +22,8 @@ from typing_extensions import TypedDict
 import chains
 from tests.chains.citations.desk import SHOWN
 from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain
-from tests.chains.test_composition import called, every_way
 from tests.langsmith_stub import backend
+from tests.streams import asked, every_way
 
 CITED = "Import GST is 9 % [GST Guide > Import GST]. It floats [Nothing > Here]. It is due [GST Guide > Import GST]."
 
@@ -115,7 +115,7 @@ async def test_two_chains_over_different_corpora_answer_side_by_side(way):
     both: Any = RunnableParallel(gst=gst_chain(), form=form_chain())
     if way in {"stream", "astream"}:
         both = both | RunnableLambda(dict)
-    told = await called(both, way, question={"question": "What is the rate, by Form D?"})
+    told = await asked(both, way, {"question": "What is the rate, by Form D?"})
 
     assert [told["gst"]["answer"], told["form"]["answer"]] == [ANSWER, OTHER_ANSWER]
     assert [told["gst"]["documents"][0]["metadata"]["title"], told["form"]["documents"][0]["metadata"]["title"]] == [
@@ -130,8 +130,8 @@ async def test_two_chains_over_different_corpora_answer_side_by_side(way):
 async def test_a_branch_chooses_a_chain_and_its_stream_comes_through(way):
     branch = RunnableBranch((lambda asked: "form" in asked["question"].lower(), form_chain()), gst_chain())
 
-    assert (await called(branch, way))["answer"] == ANSWER
-    assert (await called(branch, way, question={"question": "Form D?"}))["answer"] == OTHER_ANSWER
+    assert (await asked(branch, way))["answer"] == ANSWER
+    assert (await asked(branch, way, {"question": "Form D?"}))["answer"] == OTHER_ANSWER
 
 
 class State(TypedDict, total=False):
@@ -151,7 +151,7 @@ def graph_of(node: Any) -> Any:
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_a_node_of_a_graph_writes_the_answer_into_its_state(way):
-    state = await called(graph_of(gst_chain()), way)
+    state = await asked(graph_of(gst_chain()), way)
 
     assert (state["answer"], state["outcome"], state["citations"][0]["doc_id"]) == (ANSWER, "answered", "gst")
 
@@ -171,7 +171,7 @@ async def test_the_words_of_a_node_stream_out_of_the_graph():
 async def test_the_tokens_of_a_call_are_counted_for_its_caller(way):
     chain = gst_chain(model=Counting())
     with get_usage_metadata_callback() as counted:
-        await called(chain, way)
+        await asked(chain, way)
 
     assert counted.usage_metadata["m"]["total_tokens"] == 7
 

@@ -18,6 +18,7 @@ from chains import build_graph
 from chains.errors import ConfigurationError, QuestionError
 from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting, noting
 from tests.chains.reuse.test_agent_citations import GST, call
+from tests.streams import asked, streamed
 
 IMAGE: Any = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 ASKED: Any = {"messages": [("human", "Rate?")]}
@@ -29,7 +30,7 @@ def graph(answer: str = ANSWER, **options: Any) -> Any:
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_the_reply_is_a_message_with_citations(way):
-    state = graph().invoke(ASKED) if way == "invoke" else await graph().ainvoke(ASKED)
+    state = await asked(graph(), way, ASKED)
 
     reply = state["messages"][-1]
     [block] = reply.content_blocks
@@ -53,10 +54,10 @@ async def test_the_reply_is_a_message_with_citations(way):
 
 
 def test_a_checkpointer_keeps_the_conversation():
-    asked: list[Any] = []
+    queries: list[Any] = []
 
     def search(query: str) -> Any:
-        asked.append(query)
+        queries.append(query)
         return [GST]
 
     kept = build_graph(gst_chain(retriever=search), checkpointer=InMemorySaver())
@@ -65,7 +66,7 @@ def test_a_checkpointer_keeps_the_conversation():
     state = kept.invoke({"messages": [("human", "And since when?")]}, thread)
 
     assert len(state["messages"]) == 4
-    assert "GST" in asked[-1]
+    assert "GST" in queries[-1]
 
 
 TWO = "The rate of GST is 9% [1]. It is paid on imports at the rate of 9% [1]. "
@@ -73,11 +74,7 @@ TWO = "The rate of GST is 9% [1]. It is paid on imports at the rate of 9% [1]. "
 
 @pytest.mark.parametrize("way", ["stream", "astream"])
 async def test_checked_sentences_stream_with_their_citations(way):
-    modes: Any = {"stream_mode": ["messages", "values"]}
-    if way == "stream":
-        parts = list(graph(TWO).stream(ASKED, **modes))
-    else:
-        parts = [part async for part in graph(TWO).astream(ASKED, **modes)]
+    parts = [part async for part in streamed(graph(TWO), way, ASKED, stream_mode=["messages", "values"])]
     chunks: list[Any] = [part[0] for mode, part in parts if mode == "messages"]
     reply = parts[-1][1]["messages"][-1]
     blocks: Any = add_ai_message_chunks(*chunks).content_blocks
@@ -151,8 +148,8 @@ def titles(answer: Any) -> set[str]:
     "context", [{"audience": "public"}, Fields("public"), Model(), {"audience": "public", "user": 1}]
 )
 async def test_the_audience_of_the_context_holds_in_agents_and_graphs(context):
-    asked: Any = {"messages": [("human", RATE)]}
-    states = [agent().invoke(asked, context=context), await agent().ainvoke(asked, context=context)]
+    question: Any = {"messages": [("human", RATE)]}
+    states = [agent().invoke(question, context=context), await agent().ainvoke(question, context=context)]
     answers = [message.artifact for state in states for message in state["messages"] if message.type == "tool"]
 
     assert [titles(answer) for answer in [*answers, graph_answer(context)]] == [{"GST Guide"}] * 3

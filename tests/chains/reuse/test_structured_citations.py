@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, SecretStr
 from chains import CitationMiddleware, format_context, structured_citations
 from tests.fakes import MODEL, Reply, fake_groq
 from tests.loopback import Handler, listening
+from tests.streams import asked
 
 TICKETS = Document(
     "A day ticket costs 6.50 EUR from 1 March 2026 on. Children below 12 years swim free of charge.",
@@ -72,8 +73,7 @@ async def test_each_value_beside_the_numbers_is_checked_in_a_chain_of_ones_own(w
             | RunnablePassthrough.assign(response=PROMPT | model.with_structured_output(Ticket))
             | RunnablePassthrough.assign(citations=citations)
         )
-        asked = {"question": "What does a ticket cost?"}
-        state = chain.invoke(asked) if way == "invoke" else await chain.ainvoke(asked)
+        state = await asked(chain, way, {"question": "What does a ticket cost?"})
 
     assert state["response"] == Ticket(**SAID)
     assert [(one["extras"]["field"], one["extras"]["verified"]) for one in state["citations"]] == [
