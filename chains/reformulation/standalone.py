@@ -98,10 +98,17 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
         is_further = _score(alone[0]) - next(scores, 0.0) >= MARGIN
         is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
         return not missing and (
-            (is_further and len(own) > 1) or ((is_same or len(own) > 1) and _lacks_rest(leaned, own, together))
+            (is_further and len(own) > 1)
+            or ((is_same or len(own) > 1) and _lacks_rest(leaned, own, _part(together, own)))
         )
     difference = _missing(own, together) - missing
     return difference > 0 or (not difference and _lacks_rest(leaned, own, together))
+
+
+def _part(passage: Passage, words: set[str]) -> Passage:
+    """Return a passage with those of its paragraphs, lists and tables alone that hold all of the words, if any do."""
+    blocks = (block for block in passage["content"].split("\n\n") if not _missing(words, {**passage, "content": block}))
+    return {**passage, "content": "\n\n".join(blocks) or passage["content"]}
 
 
 def _lacks_rest(leaned: str, own: set[str], passage: Passage) -> bool:
@@ -245,7 +252,7 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
         # An older question goes on that is named again; "cabins too" goes on with the last one.
         keys = {term.key for term in terms(asked) if ADDING.isdisjoint(plain_words(asked))}
         base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), before[-1])
-        leaned = _placed(asked, base, similarity, search) if how == "fragment" else completed(asked, base)
+        leaned = _placed(asked, base, similarity, find) if how == "fragment" else completed(asked, base)
     if search is None or leaned == asked:
         return leaned
     return asked if stands_alone(asked, leaned, search, whole=how != "fragment") else leaned
@@ -291,34 +298,54 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: F
     replaced = [term for term in old if term.key in denied]
     codes = [term for term in old if term.shape != "word" or len(term.text) == 1]
     behind = {one.key: two for one, two in pairwise(old) if two in codes and base[one.end : two.start].isspace()}
-    before = {two.key: one.key for one, two in pairwise(terms(fragment)) if fragment[one.end : two.start].isspace()}
+    before = {two.key: one.key for one, two in _adjoining(fragment)}
+    ahead, modifiers = (
+        {one.key: two.key for one, two in _adjoining(fragment)},
+        {two.key: one for one, two in _adjoining(base)},
+    )
     for term in new if old else ():
         if before.get(term.key) in behind:  # "Form E", and then "form AK".
             replaced.append(behind[before[term.key]])
+            continue
+        if ahead.get(term.key) in modifiers:  # "River house", and then "the garden house".
+            replaced.append(modifiers[ahead[term.key]])
             continue
         cosines = [0.0] * len(old)
         if similarity is not None:
             cosines = similarity([term.text.lower()], [other.text.lower() for other in old])[0].tolist()
         best, at = max((_likeness(term, other, cosines[at]), at) for at, other in enumerate(old))
         replaced += [old[at]] if best > 0 else []
-    if not replaced and find is not None and len(new) == 1:
-        replaced = _twins(new[0], old, find(new[0].text), find(base))
+    if not replaced and find is not None:
+        replaced = _twins(new, old, find(words), find(base))
     if not replaced:
         return f"{base.rstrip(' ?.!')} {words}"
     return base[: replaced[0].start] + words + base[replaced[0].end :]
 
 
-def _twins(new: Term, old: Sequence[Term], found: Sequence[Passage], base: Sequence[Passage]) -> list[Term]:
-    """Return the term in whose place a name comes, as titles show that differ in nothing else, or rows of a table.
+def _adjoining(text: str) -> list[tuple[Term, Term]]:
+    """Return the pairs of terms that stand next to each other."""
+    return [(one, two) for one, two in pairwise(terms(text)) if text[one.end : two.start].isspace()]
+
+
+def _twins(new: Sequence[Term], old: Sequence[Term], found: Sequence[Passage], base: Sequence[Passage]) -> list[Term]:
+    """Return the words in whose place a name comes, as titles show that differ in nothing else, or rows of a table.
 
     "Evergreen Service Summary" is to "evergreen?" what "Maersk Service Summary" is to "What does Maersk offer?".
     """
+    said, known = {term.key for term in new}, {term.key for term in old}
     titles = ([_keys(one["metadata"].get("title", "")) for one in some[:2]] for some in (found, base))
-    pairs = ((ours, theirs) for ours, theirs in product(*titles) if ours & theirs and ours - theirs == {new.key})
+    pairs = ((ours, theirs) for ours, theirs in product(*titles) if ours & theirs and ours - theirs == said)
     named = [theirs - ours for ours, theirs in pairs if len(theirs - ours) == 1]
-    rows = [list(map(_keys, _LABEL.findall(one["content"]))) for one in base[:2]]
-    named += [row - ours for labels in rows for ours, row in product(labels, labels) if new.key in ours - row]
-    return [term for keys in named for term in old if term.key in keys][:1]
+    rows = [list(map(_keys, _LABEL.findall(one["content"]))) for one in base]
+    pairs = (pair for labels in rows for pair in product(labels, labels) if said <= pair[0] - pair[1])
+    named += [row - ours for ours, row in pairs if row <= known]
+    twins = [term for keys in named for term in old if term.key in keys][:1]
+    names = next((keys for keys in named if twins and twins[0].key in keys), set[str]())
+    for term in old[old.index(twins[0]) + 1 :] if twins else ():  # "Fixed desk" is one name.
+        if term.key not in names:
+            break
+        twins = [twins[0]._replace(end=term.end)]
+    return twins
 
 
 def _keys(text: str) -> set[str]:
