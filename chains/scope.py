@@ -26,7 +26,7 @@ from chains.errors import ConfigurationError, IngestionError
 from chains.question import is_readable, query_of, question_of
 from chains.regular_files import read_text
 from chains.safe_yaml import YamlError, each_once, read_nodes, read_values
-from chains.state import SMALL_TALK, Redirect, Searching, is_blocked
+from chains.state import Redirect, Searching, is_settled
 
 SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
 THRESHOLD = 0.42
@@ -138,8 +138,6 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
 
         One that is blocked is not read; one that is not English cannot be: the examples are.
         """
-        if is_blocked(input):
-            return None
         return _first_if_all([self._judge(text, input.get("language")) for text in _judged(input)]) or input.get(
             "scope"
         )
@@ -215,8 +213,7 @@ def _judged(state: Searching) -> list[str]:
     "And for Thailand?" says nothing by itself; "Where is it now?" does, whatever it is about. A message with several
     questions is declined where each of them is.
     """
-    redirect = state.get("scope")
-    if is_blocked(state) or (redirect and redirect["intent"] == SMALL_TALK) or not is_readable(state):
+    if is_settled(state) or not is_readable(state):
         return []
     if parts := state.get("parts"):
         return [part["query"] for part in parts]

@@ -361,6 +361,11 @@ def is_blocked(state: Mapping[str, Any]) -> bool:
     return _blocked_text(state) is not None
 
 
+def is_settled(state: Mapping[str, Any]) -> bool:
+    """Return whether the reply is known before anything is judged or searched for: it is a refusal or small talk."""
+    return is_blocked(state) or (state.get("scope") or {}).get("intent") == SMALL_TALK
+
+
 def refusal_of(state: Mapping[str, Any]) -> str | None:
     """Return the reply to a question that is blocked or out of scope; None for others."""
     blocked, redirect = _blocked_text(state), state.get("scope")

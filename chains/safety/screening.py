@@ -19,7 +19,6 @@ from chains.ports import SELF_HARM, ModerationResult, Moderator
 from chains.question import question_of
 from chains.safety.output_check import OutputCheck, SystemPrompt
 from chains.state import (
-    SMALL_TALK,
     Context,
     Contextualised,
     ModerationVerdict,
@@ -29,6 +28,7 @@ from chains.state import (
     SafetyVerdict,
     Searching,
     is_blocked,
+    is_settled,
 )
 
 Harm = Literal["moderation", "self_harm"]
@@ -61,14 +61,14 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
         return self._ask.runnable.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationVerdict | None:
-        if _is_settled(input):
+        if is_settled(input):
             return None
         return self._verdict(self._ask.invoke(input["question"], config))
 
     async def ainvoke(
         self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any
     ) -> ModerationVerdict | None:
-        if _is_settled(input):
+        if is_settled(input):
             return None
         return self._verdict(await self._ask.ainvoke(input["question"], config))
 
@@ -81,11 +81,6 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
         is_danger = any(category.startswith(SELF_HARM) for category in categories)
         refusal = self._refusals["self_harm" if is_danger else "moderation"]
         return ModerationVerdict(result="flagged", categories=categories, refusal=refusal)
-
-
-def _is_settled(state: Searching) -> bool:
-    redirect = state.get("scope")
-    return is_blocked(state) or (redirect is not None and redirect["intent"] == SMALL_TALK)
 
 
 CANARY_CHARACTERS = 16
