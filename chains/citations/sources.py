@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from chains.citations.evidence import Evidence, evidence_of, match
 from chains.citations.support import shorten, spread
 from chains.documents.audience import category_of
-from chains.documents.naming import place_in, place_name, source_urls
+from chains.documents.naming import place_in, place_name
 from chains.state import Citation, ClosestPassage, Generated, Passage, RelatedDocument, Source, passages_of
 from chains.text.quantities import quantities
 from chains.text.ranges import ranged
@@ -48,13 +48,12 @@ def related_documents(passages: Sequence[Passage]) -> list[RelatedDocument]:
     documents: dict[str, RelatedDocument] = {}
     for passage in passages:
         metadata = passage["metadata"]
-        key = str(metadata.get("doc_id") or metadata.get("title"))
+        place = place_in(metadata)
+        key = place["doc_id"] or place["title"]
         if key not in documents:
+            category = category_of([metadata.get("category")]) or metadata.get("category")
             documents[key] = RelatedDocument(
-                title=str(metadata.get("title") or ""),
-                category=category_of([metadata.get("category")]) or metadata.get("category"),
-                doc_id=metadata.get("doc_id"),
-                url=next(iter(source_urls(metadata.get("source_urls"))), None),
+                title=place["title"], category=category, doc_id=place["doc_id"], url=place["url"]
             )
     return list(documents.values())
 
