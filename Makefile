@@ -65,7 +65,7 @@ load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, and print the 
 soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and print what was promised and held
 	$(BIN)/python -m benchmarks.soak
 
-hostile: $(VENV)/.dev ## Try malformed requests, files, settings, commands, replies and servers, and print what held
+hostile: $(VENV)/.dev ## Try malformed requests, damaged files, settings and commands, and print what held
 	$(BIN)/python -m benchmarks.hostile
 
 types-page: ## Check the types of the page's modules with TypeScript (needs npx; CI runs it where there is one)

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-# Waiting has a limit, hostile clients are measured by a command, and a moment to kill at is taken within a run.
-MAY_READ_A_CLOCK = {"waiting.py", "service/hostile.py", "app/test_interruption.py"}
+# Waiting has a limit, and a moment to kill at is taken within a run.
+MAY_READ_A_CLOCK = {"waiting.py", "app/test_interruption.py"}
 CLOCKS = re.compile(r"\b(?:perf_counter|monotonic|process_time|thread_time|time\.time)(?:_ns)?\(")
 
 

@@ -1,1 +1,1 @@
-"""Hostile clients, files, settings, commands, replies and servers, each tried and counted: `make hostile`."""
+"""Hostile requests, files, settings and commands, each tried and counted: `make hostile`."""

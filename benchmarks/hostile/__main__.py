@@ -10,22 +10,15 @@ from pathlib import Path
 
 from app.observability.logs import configure_logs
 from benchmarks.figures import write_figures
-from benchmarks.hostile import audience, commands, fuzz, knowledge, requests, words
+from benchmarks.hostile import commands, fuzz, requests
 from benchmarks.hostile.trying import Tried
 
 # A kind may write into the empty folder, and returns a row of the table for each thing that it tried.
 KINDS: dict[str, Callable[[Path], list[Tried]]] = {
-    "audience": audience.attack,
-    "busy": requests.attack_busy,
     "commands": commands.attack,
-    "disk": commands.attack_disk,
-    "feedback": audience.attack_feedback,
     "fuzz": fuzz.attack,
-    "knowledge": knowledge.attack,
     "requests": requests.attack,
     "settings": commands.attack_settings,
-    "stack": requests.attack_stack,
-    "words": words.attack,
 }
 
 

@@ -1,17 +1,15 @@
-"""Commands and settings that cannot work, and a full disk: an exit code and a sentence, no traceback."""
+"""Commands and settings that cannot work: an exit code and a sentence, no traceback."""
 
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 
 from app.settings import SettingsError, fields, load_settings
-from benchmarks.hostile.trying import DOCUMENTS, OPTIONS, QUESTION, Tried, index
+from benchmarks.hostile.trying import QUESTION, Tried, index
 from benchmarks.processes import PROGRAM, environment
 
 LIMIT_S = 120
@@ -31,14 +29,14 @@ def attack(folder: Path) -> list[Tried]:
     """Run commands that cannot work over a small index, two at a time."""
     index(folder)
     means = "exit code 0, 1 or 2 within two minutes; no traceback, no raw control characters"
-    return [Tried("command-line cases", means, held(cases(folder), folder, b"\x1b[2J"))]
+    return [Tried("command-line cases", means, _held(folder))]
 
 
-def held(cases: Sequence[Case], folder: Path, never: bytes) -> Iterator[tuple[str, bool]]:
-    """Run commands, two at a time: each ends with 0, 1 or 2, and prints neither a traceback nor what it never may."""
+def _held(folder: Path) -> Iterator[tuple[str, bool]]:
+    tried = cases(folder)
     with ThreadPoolExecutor(2) as threads:
-        for case, (code, told) in zip(cases, threads.map(lambda case: run(case, folder), cases), strict=True):
-            is_told = b"Traceback" in told or never in told
+        for case, (code, told) in zip(tried, threads.map(lambda case: run(case, folder), tried), strict=True):
+            is_told = b"Traceback" in told or b"\x1b[2J" in told
             yield f"{case.words} {case.environment} {case.output}"[:200], code in CODES and not is_told
 
 
@@ -140,66 +138,3 @@ def _is_refused(file: Path, name: str, value: str) -> bool:
     except Exception:  # Anything else is a traceback to the operator.
         return False
     return True
-
-
-MOUNTS = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-# A folder gets a file system of its own with the desk in it, and is filled to the last byte.
-FULL = """
-set -e
-mount -t tmpfs -o size=24m full "$1"
-cp -R "$2/." "$1"
-cd "$1"
-cat /dev/zero > fill 2>/dev/null || true
-shift 2
-exec "$@"
-"""
-STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "CHROMA_PATH": "store"})
-ASIDE = {"room for temporary files": "", "no room at all": "tmp"}
-
-
-def attack_disk(folder: Path) -> list[Tried]:
-    """Ask, and ingest, on a full disk; nothing is tried where no file system can be mounted."""
-    cases = _on_full_disks(folder) if can_mount() else ()
-    means = "questions are answered; ingestion exits with 1 and names the disk"
-    return [Tried("commands on a full disk", means, cases)]
-
-
-def _on_full_disks(folder: Path) -> Iterator[tuple[str, bool]]:
-    for number, (store, name) in enumerate(product(STORES, ASIDE)):
-        desk = Desk(folder / f"{number}", OPTIONS | {"MIN_CHUNKS": "0"} | store, DOCUMENTS)
-        asked, ingested = (desk.run(*words, aside=ASIDE[name]) for words in (("ask", QUESTION), ("ingest", "docs")))
-        yield f"ask: {store}, {name}", asked.returncode == 0 and "5 %" in asked.stdout
-        says = ingested.returncode == 1 and "disk" in ingested.stderr and "Traceback" not in ingested.stderr
-        yield f"ingest: {store}, {name}", says
-
-
-def can_mount() -> bool:
-    """Say whether this user may mount a file system that only its own processes see."""
-    command = [*MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"]
-    return bool(shutil.which("unshare")) and subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-class Desk:
-    """A folder with documents and their index, whose commands run on a full disk; a document waits to be ingested."""
-
-    def __init__(self, folder: Path, settings: Mapping[str, str], documents: Mapping[str, str]) -> None:
-        self.folder, self.full = folder / "desk", folder / "full"
-        self.full.mkdir(parents=True)
-        (self.folder / "tmp").mkdir(parents=True)
-        self._environment = environment(**settings)
-        for name, text in documents.items():
-            self._write(name, text)
-        command = [sys.executable, *PROGRAM, "ingest", "docs"]
-        subprocess.run(command, cwd=self.folder, env=self._environment, check=True, capture_output=True)
-        self._write("new.md", "# New\n\nNobody has read this.\n" * 1000)
-
-    def run(self, *words: str, aside: str) -> "subprocess.CompletedProcess[str]":
-        """Run a command; temporary files go to the usual place, or to a folder of the full disk."""
-        command = [*MOUNTS, "sh", "-c", FULL, "sh", str(self.full), str(self.folder), sys.executable, *PROGRAM, *words]
-        variables = self._environment | ({"TMPDIR": str(self.full / aside)} if aside else {})
-        return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
-
-    def _write(self, name: str, text: str) -> None:
-        path = self.folder / "docs" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")

@@ -1,25 +1,28 @@
-"""Malformed requests, slow questions beside others, and servers that end under a service of two processes."""
+"""Malformed requests, beside connections that stay open and an ordinary client, to a service with few open files."""
 
 import asyncio
 import json
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from itertools import product
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
-from benchmarks.hostile.trying import OPTIONS, QUESTION, Tried, alone, index
-from benchmarks.processes import PATIENCE_S, Service, free_port, responds, service, wait_until
+from benchmarks.hostile.trying import QUESTION, Tried, index
+from benchmarks.processes import PATIENCE_S, service
 
 AT_ONCE = 8
+HELD_OPEN, QUESTIONS = 1000, 20
 MOST_S = 30
 NOT_ANSWERED = "closed"
+# The service may have 256 files open, until it asks for more.
+FEW_FILES = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+from app.cli import main
+main()
+"""
 ASKED: dict[str, dict[str, Any]] = {
     "/api/query": {"query": QUESTION, "topK": 3, "threshold": 0.1, "history": []},
     "/chat": {"query": QUESTION, "top_k": 3, "session_id": "s", "model_id": "m"},
@@ -33,6 +36,7 @@ VALUES = (
     *("null", "0", "-1", "1e999", "NaN", "-Infinity", "true", "[]", "{}", '""', '"  "', '"\\ud800"', '"\\u0000"'),
     *('"\\u202e\\u001b[2J"', "9" * 400, "[[]]", "[null]", '[{"role": "system", "content": "x"}]', '{"a": {"a": 1}}'),
     *(f'"{"x" * 1001}"', f'"{"x" * 20_000}"', "[" * 40 + "]" * 40, '["a", 1, null]', '"</context>"', "1.5"),
+    *("[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900, "9" * 5000, f"[{','.join(['{}'] * 500)}]"),
 )
 BODIES = {
     "nothing": b"",
@@ -46,17 +50,44 @@ BODIES = {
     "UTF-32": '{"query": "x"}'.encode("utf-32"),
     "a byte order mark": b"\xef\xbb\xbf{}",
     "Latin-1": b'{"query": "\xe9"}',
+    "invalid UTF-8": b'{"query": "\xff\xfe"}',
     "twice the same key": b'{"query": "a", "query": 1, "input": {}, "input": 1}',
+    "deep JSON": b"[" * 5000 + b"]" * 5000,
+    "huge": b" " * 1_000_000,
 }
 
 
-def attack(folder: Path) -> list[Tried]:
-    index(folder)
-    with alone(folder) as running:
-        return [try_requests(running.url, "malformed requests")]
+def post(body: bytes, *, path: str = "/api/query", headers: str = "Content-Type: application/json") -> bytes:
+    length = "" if "chunked" in headers or "Length" in headers else f"Content-Length: {len(body)}\r\n"
+    return f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n{length}\r\n".encode("latin-1") + body
+
+
+CHUNKED, JSON = "Transfer-Encoding: chunked", "Content-Type: application/json"
+# What breaks HTTP itself, or says something false of the body.
+PROTOCOL = {
+    "huge body, declared only": post(b"", path="/chat", headers="Content-Length: 99999999999"),
+    "huge chunks": post(b"ffff\r\n" + b" " * 65535 + b"\r\n0\r\n\r\n", headers=CHUNKED),
+    "broken chunks": post(b"zz\r\n", headers=CHUNKED),
+    "a form": post(b"query=x", headers="Content-Type: application/x-www-form-urlencoded"),
+    "a file": post(b"--x\r\n\r\n--x--", headers="Content-Type: multipart/form-data; boundary=x"),
+    "XML": post(b"<query/>", headers="Content-Type: application/xml", path="/copilot/invoke"),
+    "a charset that there is not": post(b"{}", headers=f"{JSON}; charset=\xff"),
+    "compressed": post(b"\x1f\x8b\x08", headers="Content-Encoding: gzip"),
+    "a NUL in the path": b"GET /copilot/playground/%00 HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a folder": b"GET /copilot/playground/assets HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a way out": b"GET /copilot/playground/..%2f..%2f..%2fetc/passwd HTTP/1.1\r\nHost: x\r\n\r\n",
+    "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "no path": b"GET  HTTP/1.1\r\n\r\n",
+    "a method that there is not": b"BREW /api/query HTTP/1.1\r\nHost: x\r\n\r\n",
+    "huge headers": b"GET /api/health HTTP/1.1\r\n" + b"X: " + b"x" * 300_000 + b"\r\n\r\n",
+    "two lengths": post(b"{}", headers="Content-Length: 5\r\nContent-Length: 6"),
+    "length and chunks": post(b"0\r\n\r\n", headers=f"Content-Length: 5\r\n{CHUNKED}"),
+    "a token of another tongue": post(b"{}", headers="Authorization: Bearer \xe9\xff"),
+}
 
 
 def requests() -> Iterator[tuple[str, bytes]]:
+    yield from PROTOCOL.items()
     for path, asked in ASKED.items():
         for name, body in BODIES.items():
             yield f"{path}: {name}", post(body, path=path)
@@ -75,30 +106,59 @@ def _with(asked: dict[str, Any], field: str, value: str) -> bytes:
     return ("{" + ", ".join(f'"{name}": {text}' for name, text in rest.items()) + "}").encode()
 
 
-def try_requests(url: str, kind: str, *, every: int = 1) -> Tried:
-    """Send every n-th of them, eight at once; an answer of 2xx or 4xx, or none, holds."""
+def attack(folder: Path) -> list[Tried]:
+    """Send all malformed requests, eight at once, while connections are held open and an ordinary client asks."""
+    index(folder)
+    options = {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline", "SCOPE_FILE": "off"}
+    options |= {"LOG_LEVEL": "error", "RATE_LIMIT": "off"}
+    with service(folder, program=("-c", FEW_FILES), **options) as running:
+        sent, asked = asyncio.run(_attack(running.url))
+    beside = f"questions beside them and {HELD_OPEN:,} open connections"
+    return [
+        Tried("malformed requests", "answered, refused with 4xx or hung up on; never 5xx", sent),
+        Tried(beside, "answered", asked),
+    ]
 
-    async def send(name: str, request: bytes, turn: asyncio.Semaphore) -> tuple[str, bool]:
+
+async def _attack(url: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def send(name: str, request: bytes) -> tuple[str, bool]:
         async with turn:
             status = await told(url, request)
         return f"{name}: {status}", status == NOT_ANSWERED or status[0] in "24"
 
-    async def send_all() -> list[tuple[str, bool]]:
-        turn = asyncio.Semaphore(AT_ONCE)
-        return await asyncio.gather(*(send(*each, turn) for each in list(requests())[::every]))
+    async def ask() -> list[tuple[str, bool]]:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as client:
+            answers = [await client.post("/api/query", json={"query": QUESTION}) for _ in range(QUESTIONS)]
+        return [(f"question {n}: {answer.status_code}", answer.is_success) for n, answer in enumerate(answers)]
 
-    return Tried(kind, "answered, refused with 4xx or hung up on; never 5xx", asyncio.run(send_all()))
+    async with _holding(url, HELD_OPEN):
+        asked = asyncio.create_task(ask())
+        sent = await asyncio.gather(*(send(*each) for each in requests()))
+        return sent, await asked
 
 
-def post(body: bytes, *, path: str = "/api/query", headers: str = "Content-Type: application/json") -> bytes:
-    length = "" if "chunked" in headers else f"Content-Length: {len(body)}\r\n"
-    return f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n{length}\r\n".encode("latin-1") + body
+@asynccontextmanager
+async def _holding(url: str, number: int) -> AsyncIterator[None]:
+    """Hold connections open while the body runs: one half says nothing, the other half begins a request."""
+    opened = []
+    for count in range(number):
+        _, writer = await asyncio.open_connection(*_address(url))
+        if count % 2:
+            writer.write(b"GET /api/health HTTP/1.1\r\nX-Slow:")
+        opened.append(writer)
+    try:
+        yield
+    finally:
+        for writer in opened:
+            writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in opened), return_exceptions=True)
 
 
 async def told(url: str, request: bytes) -> str:
     """Return the status of the answer, or that there was none."""
-    host, port = url.removeprefix("http://").split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
+    reader, writer = await asyncio.open_connection(*_address(url))
     answer = b""
     try:
         with suppress(ConnectionError):
@@ -114,93 +174,6 @@ async def told(url: str, request: bytes) -> str:
     return answer.split()[1].decode() if answer else NOT_ANSWERED
 
 
-QUESTIONS = 145  # A process answers 100 at once.
-ROUNDS = 5
-WITHIN_S = 5  # A queue of questions would hold a request for as long as a question waits for its turn.
-# One path for each kind of route that asks nothing.
-UNASKED = (
-    *("/health/live", "/health/ready", "/api/health", "/health", "/metrics", "/", "/embed", "/icon"),
-    *("/static/page.css", "/api/documents", "/api/me", "/openapi.json"),
-)
-
-
-def attack_busy(folder: Path) -> list[Tried]:
-    index(folder)
-    with ExitStack() as stack:
-        # The system takes the connections, and nobody reads them.
-        model = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2 * QUESTIONS))
-        options = {"LLM_PROVIDER": "groq", "LLM_API_KEY": "gsk_none"}
-        options |= {"LLM_BASE_URL": f"http://127.0.0.1:{model.getsockname()[1]}", "LLM_TIMEOUT_S": "600"}
-        running = stack.enter_context(alone(folder, **options))
-        for _ in range(QUESTIONS):
-            stack.enter_context(_asking(running.url))
-        wait_until(lambda: b"waypoint_questions_running 100.0" in _get(running.url, "/metrics"))
-        rounds = product(range(ROUNDS), UNASKED)
-        cases = ((f"{path}, round {number}", bool(_get(running.url, path))) for number, path in rounds)
-        return [Tried(f"requests beside {QUESTIONS} slow questions", f"answered within {WITHIN_S} s", cases)]
-
-
-def _asking(url: str) -> socket.socket:
-    address = urlsplit(url)
-    body = json.dumps({"query": QUESTION})
-    head = f"POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-    connection = socket.create_connection((str(address.hostname), int(address.port or 0)))
-    connection.sendall(f"{head}\r\n\r\n{body}".encode())
-    return connection
-
-
-def _get(url: str, path: str) -> bytes:
-    """Return what a path answers in time; nothing where it does not, or refuses."""
-    with suppress(httpx.HTTPError):
-        return httpx.get(url + path, timeout=WITHIN_S).raise_for_status().content
-    return b""
-
-
-EVERY = 8  # Of the malformed requests, all of which one process has had already.
-RABBITMQ = "amqp://guest:guest@127.0.0.1:5672/"
-
-
-def attack_stack(folder: Path) -> list[Tried]:
-    with ExitStack() as stack:
-        chroma, port = stack.enter_context(chroma_server(folder / "chroma"))
-        index(folder, chroma_host="127.0.0.1", chroma_port=port)
-        options = {"CACHE_ENABLED": "true", "CACHE_BACKEND": "ledger", "RABBITMQ_URL": RABBITMQ}
-        options |= {"CHROMA_HOST": "127.0.0.1", "CHROMA_PORT": str(port)}
-        running = stack.enter_context(service(folder, "--workers", "2", **OPTIONS | options))
-        kind = "malformed requests to two workers, a Chroma server and RabbitMQ"
-        tried = try_requests(running.url, kind, every=EVERY)
-        return [
-            tried,
-            Tried("servers and workers that end", "answered, refused or 503; never 500", _ended(running, chroma)),
-        ]
-
-
-def _ended(running: Service, chroma: "subprocess.Popen[bytes]") -> Iterator[tuple[str, bool]]:
-    """End a worker, then the Chroma server, and ask meanwhile."""
-    running.workers()[0].kill()
-    for number in range(10):
-        yield f"a worker was killed, question {number}", _ask(running.url, number) not in {500, 502}
-    chroma.kill()
-    chroma.wait()
-    for number in range(10, 20):
-        yield f"the Chroma server is away, question {number}", _ask(running.url, number) != 500
-
-
-def _ask(url: str, case: int) -> int:
-    try:
-        asked = {"query": f"{QUESTION} {case}"}
-        return httpx.post(f"{url}/api/query", json=asked, timeout=PATIENCE_S).status_code
-    except httpx.TransportError:
-        return 0  # The connection of a killed worker.
-
-
-@contextmanager
-def chroma_server(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    port, program = free_port(), Path(sys.executable).with_name("chroma")
-    command = [str(program), "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            wait_until(lambda: responds(f"http://127.0.0.1:{port}/api/v2/heartbeat"))
-            yield process, port
-        finally:
-            process.kill()
+def _address(url: str) -> tuple[str, int]:
+    host, port = url.removeprefix("http://").split(":")
+    return host, int(port)

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,8 +18,7 @@ from app.adapters.chroma_compat import http_sessions
 from app.ledger import open_database
 from app.settings import load_settings
 from app.wiring import open_index, open_service
-from benchmarks.hostile.requests import chroma_server
-from benchmarks.processes import service
+from benchmarks.processes import free_port, responds, service
 from chains.errors import VectorStoreError
 from tests.corpora import write_documents
 from tests.fakes import WordEmbeddings
@@ -41,8 +41,14 @@ def server(tmp_path_factory):
 def serving(folder: Path) -> Iterator[Server]:
     if not CHROMA.exists():
         pytest.skip("the chroma command is not installed")
-    with chroma_server(folder) as (_, port):
-        yield Server("127.0.0.1", port)
+    port = free_port()
+    command = [str(CHROMA), "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until(lambda: responds(f"http://127.0.0.1:{port}/api/v2/heartbeat"))
+            yield Server("127.0.0.1", port)
+        finally:
+            process.kill()
 
 
 def write_carriers(folder: Path) -> Path:

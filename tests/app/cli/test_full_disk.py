@@ -1,19 +1,51 @@
 """A full disk: what reads goes on, what writes says why not."""
 
+import os
+import shutil
+import subprocess
+
 import pytest
 
-from benchmarks.hostile.commands import ASIDE, STORES, Desk, can_mount
+from tests.corpora import write_documents
+from tests.processes import run_waypoint
 from tests.served import GUIDE, QUESTION
+
+MOUNTS = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+# A folder gets a file system of its own with the desk in it, and is filled to the last byte.
+FULL = """
+set -e
+mount -t tmpfs -o size=24m full "$1"
+cp -R "$2/." "$1"
+cd "$1"
+cat /dev/zero > fill 2>/dev/null || true
+shift 2
+exec "$@"
+"""
+
+
+def can_mount() -> bool:
+    """Say whether this user may mount a file system that only its own processes see."""
+    command = [*MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"]
+    return bool(shutil.which("unshare")) and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")]
 
 
-@pytest.mark.parametrize("store", STORES, ids=["chroma", "memory"])
-@pytest.mark.parametrize("aside", ASIDE.values(), ids=ASIDE)
+@pytest.mark.parametrize("store", [{}, {"VECTOR_STORE_TYPE": "memory"}], ids=["chroma", "memory"])
+@pytest.mark.parametrize("aside", ["", "tmp"], ids=["room for temporary files", "no room at all"])
 def test_a_full_disk_stops_ingestion_and_no_question(store, aside, tmp_path):
-    settings = {"LLM_PROVIDER": "offline", "MIN_CHUNKS": "0", "SCOPE_FILE": "off"} | store
-    desk = Desk(tmp_path, settings, {"gst.md": GUIDE})
-    asked, ingested = desk.run("ask", QUESTION, aside=aside), desk.run("ingest", "docs", aside=aside)
+    desk, full = write_documents(tmp_path / "desk", {"docs/gst.md": GUIDE, "tmp/empty": ""}), tmp_path / "full"
+    full.mkdir()
+    settings = {"LLM_PROVIDER": "offline", "MIN_CHUNKS": "0", "SCOPE_FILE": "off", "CHROMA_PATH": "store"} | store
+    assert run_waypoint(desk, "ingest", "docs", **settings).returncode == 0
+    write_documents(desk, {"docs/new.md": "# New\n\nNobody has read this.\n" * 1000})
+    before = [*MOUNTS, "sh", "-c", FULL, "sh", str(full), str(desk)]
+    settings |= {"TMPDIR": str(full / aside)} if aside else {}
+
+    asked, ingested = (
+        run_waypoint(desk, *words, before=before, **settings) for words in (("ask", QUESTION), ("ingest", "docs"))
+    )
 
     answer = "The rate of GST on imports into Singapore is 9 %. [GST Guide > Rate]"
     assert (asked.returncode, asked.stdout.splitlines()[:1]) == (0, [answer])

@@ -218,7 +218,7 @@ MERGED = "\n".join(
 
 
 def test_values_stay_as_they_are_written():
-    text = "a: 010\nb: 2024-02-30\nc: [yes, ~, '', null]\nd: {<<: x}\ne: 1:1:1\n"
+    text = "a: 010\nb: 2024-02-30\nc: [yes, ~, '', null]\nd: {<<: x}\ne: 1:1:1\nf: !!python/name:os.system [x]\n"
 
     assert read_values(text) == {
         "a": "010",
@@ -226,6 +226,7 @@ def test_values_stay_as_they_are_written():
         "c": ["yes", None, "", None],
         "d": {"<<": "x"},
         "e": "1:1:1",
+        "f": ["x"],
     }
 
 

@@ -142,18 +142,13 @@ def test_internal_documents_are_for_the_staff_by_every_way_of_asking(keyed, groq
     assert seen == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("path", "several"), [*((path, False) for path in ASKED if path.startswith("/copilot")), ("/copilot/batch", True)]
-)
-def test_no_client_of_langserve_configures_who_it_is(keyed, groq, path, several):
-    forged = {
-        "configurable": {"audience": "internal"},
-        "metadata": {"user_id": "staff"},
-        "tags": ["x"],
-        "run_name": "x",
-    }
-    body = ASKED[path] | {"config": [forged] if several else forged}
-    response = httpx.post(keyed + path, json=body, headers=bearer("desk-key"))
+@pytest.mark.parametrize(("path", "several"), [*((path, False) for path in ASKED), ("/copilot/batch", True)])
+def test_no_client_configures_who_it_is(keyed, groq, path, several):
+    staff = {"audience": "internal"}
+    forged = {"configurable": staff, "metadata": {"user_id": "staff"}, "tags": ["x"], "run_name": "x"}
+    more = {"config": [forged] if several else forged, "kwargs": {"config": {"configurable": staff}}, "filter": staff}
+    headers = bearer("desk-key") | {"X-Audience": "internal", "X-User-Id": "staff", "X-Is-Admin": "true"}
+    response = httpx.post(keyed + path, json=ASKED[path] | more | staff, headers=headers)
 
     assert response.status_code == 200
     assert "in confidence" not in sources_shown(groq.requests[0])

@@ -1,6 +1,7 @@
 """Answers of the service and of commands are logged with their proof, without personal data, and break for nothing."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -95,9 +96,13 @@ def test_a_score_finds_its_answer_loses_personal_data_and_is_refused_from_somebo
     assert client.post("/api/feedback", json=sent).json() == {"status": "accepted", "kept": True}
     kept = logged(store, trace_id)
     assert (kept.score, kept.comment) == (-1, "Out of date. Tell <EMAIL>.")
-    refused = client.post("/api/feedback", json=sent | {"score": 1}, headers=bearer("ben-key"))
-    assert (refused.status_code, refused.json()["message"]) == (403, OTHERS)
-    assert logged(store, trace_id).comment == "Out of date. Tell <EMAIL>."
+    others = bearer("ben-key"), {"Authorization": ""}, bearer("anna-key") | {"X-Waypoint-Embed": "1"}
+    for other, score in product(others, (1, 0, -1)):
+        refused = client.post("/api/feedback", json={"trace_id": trace_id, "score": score}, headers=other)
+        assert refused.status_code == 403, (other, score)
+    assert refused.json()["message"] == OTHERS
+    kept = logged(store, trace_id)
+    assert (kept.score, kept.comment) == (-1, "Out of date. Tell <EMAIL>.")
 
 
 def test_a_stream_is_logged_as_an_answer_is(client, store, services):

@@ -108,6 +108,10 @@ HOSTILE: dict[str, Callable[[Path], object]] = {
     "is longer than 1,048,576 characters": lambda folder: (folder / "b.tests.yaml").write_text("- a\n" * 400_000),
     "out of the folder, or to nowhere": lambda folder: (folder / "b.tests.yaml").symlink_to(folder / "b.tests.yaml"),
     "it is a symbolic link out": lambda folder: (folder / "b.tests.yaml").symlink_to("/dev/zero"),
+    "it is not a regular": lambda folder: (folder / "b.tests.yaml").mkdir(),
+    "cannot be read: it is a symbolic link": lambda folder: (folder / "b.tests.yaml").symlink_to(folder.parent),
+    "is not UTF-8 text": lambda folder: (folder / "b.tests.yaml").write_bytes(bytes(range(256)) * 10),
+    "the file is larger than 20 MB": lambda folder: (folder / "b.tests.yaml").write_bytes(b"a" * 30 * 2**20),
 }
 
 

@@ -31,6 +31,7 @@ from tests.chains.gst import gst_chain
         ("bank account no. 123-45678-9", "bank account no. <BANK_ACCOUNT>"),
         ("acct#: 998877", "acct#: <BANK_ACCOUNT>"),
         ("call me at ٩١٢٣ ٤٥٦٧", "call me at <PHONE>"),
+        ("acct#: ९९८८७७", "acct#: <BANK_ACCOUNT>"),
         ("card ४१११ ११११ ११११ ११११ please", "card <CREDIT_CARD> please"),
         ("mail ann\uff20mail.example now", "mail <EMAIL> now"),
         ("call me at +65\u20116123\u20134567", "call me at <PHONE>"),
