@@ -45,6 +45,9 @@ def sentences_of(answer: str, markers: Sequence[tuple[int, int]]) -> list[Senten
     """
     found: list[Sentence] = []
     for begin, end in sentence_bounds(answer):
+        if found and any(first < begin < last for first, last in markers):  # In a title: "12. Service Hours".
+            found[-1] = Sentence(found[-1].start, end, without(answer, found[-1].start, end, markers))
+            continue
         start = begin
         if found and "\n" not in answer[found[-1].end : begin]:
             for first, last in markers:

@@ -22,10 +22,14 @@ _AMOUNTS: Final = (
 _NAMED: Final = r"^(?!.*\b(?:how|when|why|can|do|does|is|are|will|by|via|an?)\b)(?:[\w'-]+ ){0,4}[\w'-]+"
 """Up to five words without a verb: "claims email"."""
 _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
-    ("phone", rf"\b(?:tele)?(?:phone|fax) (?:number|no|nr)\b|\btel no\b|\bhotline\b|{_NAMED} (?:tele)?phone\W*$"),
+    (
+        "phone",
+        r"\b(?:tele)?(?:phone|fax) (?:number|no|nr)\b|\btel no\b|\bhotline\b(?! (?:availab|hours|open))"
+        rf"|{_NAMED} (?:tele)?phone\W*$",
+    ),
     ("mail", rf"\be-?mail address(?:es)?\b|(?<!by )(?<!via )\be-?mail (?:for|of)\b|{_NAMED} e-?mail\W*$"),
     ("address", r"(?<!mail )\baddress(?:es)?\b"),
-    ("duration", rf"\bhow (?:long|soon|quick(?:ly)?|far ahead|many {_UNITS_OF_TIME})\b"),
+    ("duration", rf"\bhow (?:long|soon|quick(?:ly)?|fast(?! (?:is|are))|far ahead|many {_UNITS_OF_TIME})\b"),
     ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),
     ("share", r"\bper ?cent(?:age)?\b|\b(?:commission|discount|duty|gst|interest|tax|vat) rates?\b"),
     (

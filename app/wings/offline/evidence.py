@@ -135,7 +135,11 @@ class Evidence:
 
         An abbreviation that no statement holds as it is written is one of the asker's own.
         """
-        background = self.question.background
+        background, asked = self.question.background, {term.key for term in self.question.terms} & COUNTRIES
+        if asked and one.statement.kind == "row":
+            own = {token.key for token in tokens(one.statement.cells[0].text)} & COUNTRIES
+            if own and own.isdisjoint(asked):  # A row of another country.
+                return False
         named = [name for name in background if any(self.question.terms[row].named for row in name)]
         known = named + [
             name

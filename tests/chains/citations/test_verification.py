@@ -308,6 +308,12 @@ def test_adjacent_markers_share_a_clause_and_one_marker_has_the_sentence():
     assert [clauses.get(start) for start, _ in places] == ["It is 9 %", "It is 9 %", "and 0 %.", None]
 
 
+def test_a_marker_with_a_full_stop_in_it_cuts_no_sentence():
+    answer = "The hotline is open all day [SLA > 12. Service Hours]. Ask the desk there."
+    sentences = sentences_of(answer, [(28, 53)])
+    assert [one.words for one in sentences] == ["The hotline is open all day.", "Ask the desk there."]
+
+
 @pytest.mark.parametrize(
     ("answer", "count"),
     [

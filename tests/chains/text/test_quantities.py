@@ -2,6 +2,7 @@
 
 import pytest
 
+from chains.text.asking import gives_what_is_asked
 from chains.text.quantities import quantities, units_of
 from chains.text.ranges import crossed, extreme, other_rows, ranged
 from chains.text.statements import read_statements
@@ -182,6 +183,11 @@ def test_the_row_of_a_matrix_is_where_the_way_begins(corner, question, row):
 @pytest.mark.parametrize("question", ["What is the rate from Dunmore?", "What is the rate?"])
 def test_a_matrix_without_two_names_of_the_question_tells_nothing(question):
     assert crossed([one for one in read_statements(MATRIX.format("From")) if one.kind == "row"], question) is None
+
+
+def test_the_hours_of_a_hotline_are_no_telephone_number():
+    assert gives_what_is_asked("Hotline: 24/7", "hotline hours")
+    assert not gives_what_is_asked("Hotline: 24/7", "claims hotline")
 
 
 def test_a_numbered_row_is_the_one_of_its_number_or_none():

@@ -114,6 +114,14 @@ FIRST = {
             "They do on Sundays.",
         )
     ],
+    "a row of another country is none of a way": [
+        (
+            "[Papers > Exports from Norway]\n| To | Papers |\n|---|---|\n| Europe | boat papers for sea freight |\n\n"
+            "Chile asks for a green form.",
+            "which boat papers for sea freight from norway to chile",
+            "Chile asks for a green form.",
+        )
+    ],
     "a weekday in short says when": [
         (
             "[Crew]\nThe steward book is kept by the door.\n\n| Crew | Hours |\n|---|---|\n| Stewards | Wed 18-20 |",
