@@ -13,17 +13,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import numpy as np
 import psutil
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 
 from app.adapters.embeddings.onnx import WordVectors, find_weights
-from app.ledger.passages import Passages
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_index, open_service, sample_corpus
@@ -37,7 +35,6 @@ from chains.citations.numbering import number_markers
 from chains.citations.references import read_references
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.index import indexed_text
-from chains.retrieval.retriever import ChunkRetriever
 from chains.retrieval.strategies import HybridRetriever, SimilarityRetriever
 from chains.state import Context, Generated, Passage, Question
 
@@ -45,6 +42,7 @@ REAL_CORPUS = ROOT.parent / "shared" / "kb" / "waypoint"
 FEW = 5
 RUNS = 3
 Row = tuple[str, str, str]
+Cost = tuple[float, float]
 
 
 def main() -> None:
@@ -61,42 +59,35 @@ def main() -> None:
         services.index.ingest([corpus])
         slow = [] if is_quick else [ingestion(services, corpus, Path(folder)), *cache_rows()]
         asked = questions()[:FEW] if is_quick else questions()
-        rows = [*slow, *quick_rows(services, corpus, Path(folder), asked)]
+        rows = [
+            *slow,
+            *index_rows(services, corpus, asked),
+            serve_memory(Path(folder), asked),
+            installed_size(),
+            *citation_rows(),
+        ]
     print(table(("what", "measured", "aim"), rows))
     if not is_quick:
         write_figures("bench", {"rows": rows})
 
 
-def quick_rows(services: Service, corpus: Path, folder: Path, asked: list[str]) -> list[Row]:
-    """Return what takes seconds where few questions are asked."""
-    hybrid = HybridRetriever(store=services.index.current(), words=services.index.current())
-    return [
-        unchanged(services, corpus),
-        retrieval(services, corpus, SimilarityRetriever(store=services.index.current()), asked, "p50 <= 5 ms"),
-        retrieval(services, corpus, hybrid, asked, "p50 <= 8 ms"),
-        serve_memory(folder, asked),
-        installed_size(),
-        *citation_rows(),
-    ]
-
-
-def retrieval(services: Service, corpus: Path, retriever: ChunkRetriever, asked: list[str], aim: str) -> Row:
-    for question in asked[:5]:
-        retriever.invoke(question)
-    times = laps_ms(partial(retriever.invoke, question) for question in asked)
-    strategy = type(retriever).__name__.removesuffix("Retriever").lower()
-    name = f"warm {strategy} retrieval p50 / p95, {services.index.current().count()} chunks of {corpus.name}"
-    return name, "{:.1f} / {:.1f} ms".format(*np.percentile(times, [50, 95])), aim
-
-
-def unchanged(services: Service, corpus: Path) -> Row:
+def index_rows(services: Service, corpus: Path, asked: list[str]) -> Iterator[Row]:
+    """Yield what an ingestion takes that changes nothing, and what searches take once they are warm."""
+    index = services.index.current()
     seconds = statistics.median(laps_ms([partial(services.index.ingest, [corpus])] * 3)) / 1000
-    return f"ingestion of {services.index.current().count()} chunks that are in the index", f"{seconds:.2f} s", ""
+    yield f"ingestion of {index.count()} chunks that are in the index", f"{seconds:.2f} s", ""
+    similarity, hybrid = SimilarityRetriever(store=index), HybridRetriever(store=index, words=index)
+    for strategy, retriever, aim in (("similarity", similarity, 5), ("hybrid", hybrid, 8)):
+        for question in asked[:FEW]:
+            retriever.invoke(question)
+        times = laps_ms(partial(retriever.invoke, question) for question in asked)
+        name = f"warm {strategy} retrieval p50 / p95, {index.count()} chunks of {corpus.name}"
+        yield name, "{:.1f} / {:.1f} ms".format(*np.percentile(times, [50, 95])), f"p50 <= {aim} ms"
 
 
 def serve_memory(folder: Path, asked: list[str]) -> Row:
     """Return the resident memory of a service that has answered the questions."""
-    with service(folder, **_settings(folder)) as running:
+    with service(folder, CHROMA_PATH=str(folder / "store"), LLM_PROVIDER="offline") as running:
         for question in asked:
             httpx.post(f"{running.url}/api/query", json={"query": question}, timeout=60).raise_for_status()
         resident = psutil.Process(running.process.pid).memory_info().rss / 2**20
@@ -110,46 +101,30 @@ def installed_size() -> Row:
     return "installed size of the base environment", size, "< 600 MB, no torch"
 
 
-def _settings(folder: Path) -> dict[str, str]:
-    return {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline"}
-
-
-def all_chunks(passages: Passages) -> list[Document]:
-    """Return the chunks of an index, document by document."""
-    ids = [id_ for held in passages.documents() for id_ in passages.chunks_of(held.doc_id)]
-    return passages.get_by_ids(ids)
-
-
-class Cost(NamedTuple):
-    """Seconds on the clock, and of the processor."""
-
-    wall: float
-    processor: float
-
-
 def ingestion(services: Service, corpus: Path, folder: Path) -> Row:
     """Time an ingestion from nothing against the bare model on the same texts, in turn."""
     services.index.embeddings.embed_query("")  # The model is opened.
-    ours, bare = [], []
-    texts: list[str] = []
+    ours, bare, texts = list[Cost](), list[Cost](), list[str]()
     for number in range(RUNS):
         settings = services.settings.replace(chroma_path=folder / f"{corpus.name}-{number}")
         fresh = open_service(settings, parts=Parts(embeddings=services.index.embeddings))
         ours.append(_cost(partial(fresh.index.ingest, [corpus])))
-        texts = [indexed_text(chunk) for chunk in all_chunks(fresh.index.current())]
+        index = fresh.index.current()
+        ids = [id_ for held in index.documents() for id_ in index.chunks_of(held.doc_id)]
+        texts = [indexed_text(chunk) for chunk in index.get_by_ids(ids)]
         bare.append(_cost(partial(services.index.embeddings.embed_documents, texts)))
-    speed, limit = (len(texts) / statistics.median(cost.wall for cost in costs) for costs in (ours, bare))
-    pairs = list(zip(ours, bare, strict=True))
-    wall = statistics.median(theirs.wall / mine.wall for mine, theirs in pairs)
-    processor = statistics.median(theirs.processor / mine.processor for mine, theirs in pairs)
+    speed, limit = (len(texts) / statistics.median(wall for wall, _ in costs) for costs in (ours, bare))
+    ratios = [np.divide(theirs, mine) for mine, theirs in zip(ours, bare, strict=True)]
+    wall, processor = np.median(ratios, axis=0)
     name = f"ingestion of {len(texts)} chunks of {corpus.name}, chunks/s, the bare model in turn, ratio, of processor"
     return name, f"{speed:.0f}, {limit:.0f}, {wall:.2f}, {processor:.2f}", ">= 0.90"
 
 
 def _cost(action: Callable[[], object]) -> Cost:
+    """Return the seconds that an action takes on the clock, and of the processor."""
     wall, processor = time.perf_counter(), time.process_time()
     action()
-    return Cost(time.perf_counter() - wall, time.process_time() - processor)
+    return time.perf_counter() - wall, time.process_time() - processor
 
 
 ASKED = Question(question="Which permits for cosmetics to Indonesia?")

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from itertools import repeat
 from typing import Any
 
 from langchain_core.documents import Document
@@ -40,51 +40,36 @@ OURS = "from waypoint import build_chain"
 THEIRS = (
     "import langchain_core.prompts, langchain_core.runnables, langchain_core.output_parsers, langchain_core.retrievers"
 )
-Ways = dict[str, Callable[[Runnable[Any, Any]], Awaitable[object]]]
 
 
-def model() -> GenericFakeChatModel:
-    """Return a model that writes the answer word by word, for all calls."""
-    return GenericFakeChatModel(messages=iter([AIMessage(WORDS)] * TIMES * 9))
-
-
-def bare() -> Runnable[Any, Any]:
-    """Return retrieval, prompt, model and parser as LangChain's tutorials compose them."""
+def chains() -> tuple[Runnable[Any, Any], Runnable[Any, Any]]:
+    """Return this chain, and retrieval, prompt, model and parser as LangChain's tutorials compose them."""
+    models = (GenericFakeChatModel(messages=repeat(AIMessage(WORDS))) for _ in range(2))  # Written word by word.
     prompt = ChatPromptTemplate([("system", "Answer from:\n{context}"), ("human", "{question}")])
     found: RunnableLambda[Any, str] = RunnableLambda(
         lambda state: "\n\n".join(passage.page_content for passage in SHELF)
     )
-    return RunnablePassthrough.assign(context=found) | prompt | model() | StrOutputParser()
-
-
-def ours() -> Runnable[Any, Any]:
-    return build_chain(retriever=lambda question: SHELF, model=model())
-
-
-async def _consumed(chain: Runnable[Any, Any]) -> None:
-    async for _ in chain.astream(ASKED):
-        pass
-
-
-async def _in_thread(chain: Runnable[Any, Any]) -> None:
-    chain.invoke(ASKED)
-
-
-WAYS: Ways = {"invoke": _in_thread, "ainvoke": lambda chain: chain.ainvoke(ASKED), "astream": _consumed}
+    ours = build_chain(retriever=lambda question: SHELF, model=next(models))
+    return ours, RunnablePassthrough.assign(context=found) | prompt | next(models) | StrOutputParser()
 
 
 async def call_rows() -> list[list[str]]:
     """Return the processor's milliseconds of a call of each chain, and their difference, by the way it is called."""
-    rows = []
-    chains = ours(), bare()
-    for name, way in WAYS.items():
+    rows, both = [], chains()
+    for way in ("invoke", "ainvoke", "astream"):
         times: tuple[list[float], list[float]] = ([], [])
         for _ in range(TIMES):
-            for chain, spent in zip(chains, times, strict=True):
+            for chain, spent in zip(both, times, strict=True):
                 started = time.process_time()
-                await way(chain)
+                if way == "invoke":
+                    chain.invoke(ASKED)
+                elif way == "ainvoke":
+                    await chain.ainvoke(ASKED)
+                else:
+                    async for _ in chain.astream(ASKED):
+                        pass
                 spent.append(1000 * (time.process_time() - started))
-        rows.append(_row(f"`{name}`, processor ms", *map(statistics.median, times)))
+        rows.append(_row(f"`{way}`, processor ms", *map(statistics.median, times)))
     return rows
 
 
@@ -102,7 +87,7 @@ def import_row() -> list[str]:
 def trace_row() -> list[str]:
     """Return the kB of the runs of one answer, as a tracer sends their inputs and outputs."""
     sizes = []
-    for chain in (ours(), bare()):
+    for chain in chains():
         with collect_runs() as runs:
             chain.invoke(ASKED)
         sizes.append(sum(map(_size, runs.traced_runs)) / 1000)

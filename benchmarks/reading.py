@@ -5,19 +5,17 @@ answer, whether anything shown does, what is answered under High or Medium and r
 well the confidence tells right from wrong. Rows that were held back while building are counted apart.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
-from app.wiring import Service, open_service
+from app.wiring import open_service
 from app.wiring.models import word_similarity
-from benchmarks.fits.corpora import READING, Asked, KeptPassages, KeptVectors, arguments, asked, holds, question_sets
+from benchmarks.fits.corpora import READING, Asked, answered, arguments, asked, holds, kept_vectors, question_sets
 from benchmarks.offline import report
-from chains import build_chain
-from chains.citations import CiteSources
 from chains.confidence.calibrated import CalibratedConfidence
 from chains.state import Answer
 from evals.metrics import auroc, calibration_error
@@ -53,16 +51,6 @@ def judge(row: Asked, answer: Answer) -> Judged:
     is_told = answer["outcome"] in {"answered", "unsure"} or not closest
     first, shown = answer["answer"] if is_told else closest[0], " ".join([answer["answer"], *closest])
     return Judged(row, answer, holds(first, row), holds(shown, row))
-
-
-def answers(rows: Sequence[Asked], model: OfflineChatModel, services: Service) -> Iterator[Judged]:
-    """Yield the answers to the questions from the passages that were retrieved for them."""
-    for row in rows:
-        chain = build_chain(
-            retriever=KeptPassages(found=row.documents), model=model,
-            citations=CiteSources(similarity=word_similarity()), confidence=CalibratedConfidence(),
-        )  # fmt: skip
-        yield judge(row, chain.invoke({"question": row.case.question}))
 
 
 def figures(name: str, judged: Sequence[Judged]) -> list[Any]:
@@ -111,15 +99,15 @@ def main() -> None:
     given = arguments(__doc__, sets=True)
     configure_logs("error")
     services = open_service(load_settings())
-    vectors = KeptVectors(services.index.embedder, given.kept)
-    model = OfflineChatModel(embeddings=vectors, similarity=word_similarity())
+    vectors = kept_vectors(services.index.embedder, given.kept)
+    model, confidence = OfflineChatModel(embeddings=vectors, similarity=word_similarity()), CalibratedConfidence()
     rows: list[list[Any]] = []
     trades: dict[str, list[Judged]] = {}
     for one in question_sets(given.folder):
         if one.name.startswith("spans") or (given.sets and one.name not in given.sets):
             continue
-        judged = list(answers([row for row in asked(one, kept=given.kept) if row.is_judged], model, services))
-        vectors.keep()
+        known = [row for row in asked(one, kept=given.kept) if row.is_judged]
+        judged = [judge(row, answered(row, model, confidence)) for row in known]
         for split in (False, True):
             if some := [other for other in judged if other.row.held == split]:
                 rows.append(figures(f"{one.name}, held back" if split else one.name, some))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from langchain_core.embeddings import Embeddings
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
@@ -21,7 +22,7 @@ from app.wings.offline.question import read
 from app.wings.offline.ranker import AHEAD, Feature, Ranker
 from app.wiring import open_service
 from app.wiring.models import word_similarity
-from benchmarks.fits.corpora import Asked, KeptVectors, arguments, asked, holds, question_sets
+from benchmarks.fits.corpora import Asked, arguments, asked, holds, kept_vectors, question_sets
 from chains.context import FormatContext
 from chains.ports import WordSimilarity
 from chains.retrieval.strategies import cosines
@@ -78,14 +79,13 @@ def main() -> None:
 def examples(folder: Path, kept: Path) -> Iterable[Example]:
     services = open_service(load_settings())
     context = FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.index.tokens)
-    vectors = KeptVectors(services.index.embedder, kept)
+    vectors = kept_vectors(services.index.embedder, kept)
     for one in question_sets(folder):
         for row in (row for row in asked(one, kept=kept) if not row.held):
             yield example(row, word_similarity(), vectors, context)
-        vectors.keep()
 
 
-def example(row: Asked, similarity: WordSimilarity, vectors: KeptVectors, context: FormatContext) -> Example:
+def example(row: Asked, similarity: WordSimilarity, vectors: Embeddings, context: FormatContext) -> Example:
     """Return the example of a question: what the offline answerer sees of it."""
     shown = context({"question": row.case.question, "documents": row.documents})
     question, passages = read(row.case.question), shown["passages"]
@@ -93,8 +93,9 @@ def example(row: Asked, similarity: WordSimilarity, vectors: KeptVectors, contex
     evidence = Evidence(question, entries(shown["text"]), similarity, scores)
     best = evidence.first_look()
     if best:
-        found = vectors([row.case.question, *(evidence.in_place(evidence.statements[at]) for at in best)])
-        evidence.keep(best, cosines(found[1:], found[0].tolist()).tolist())
+        texts = [row.case.question, *(evidence.in_place(evidence.statements[at]) for at in best)]
+        question_vector, *others = vectors.embed_documents(texts)
+        evidence.keep(best, cosines(np.array(others, dtype=np.float32), question_vector).tolist())
     cited = [passages[one.entry] for one in evidence.statements]
     documents = [str(one["metadata"].get("doc_id")) for one in cited]
     return Example(

@@ -13,11 +13,9 @@ from typing import Final
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
-from app.wiring import Service, open_service
+from app.wiring import open_service
 from app.wiring.models import word_similarity
-from benchmarks.fits.corpora import Asked, KeptPassages, KeptVectors, arguments, asked, holds, question_sets
-from chains import build_chain
-from chains.citations import CiteSources
+from benchmarks.fits.corpora import answered, arguments, asked, holds, kept_vectors, question_sets
 from chains.confidence.calibrated import CalibrationModel, features, load_model
 from chains.context import FormatContext
 from chains.state import Cited, Confidence
@@ -34,32 +32,17 @@ def rate(state: Cited) -> Confidence:
 def answers(folder: Path, kept: Path) -> Iterator[Labelled]:
     """Yield what is said first to all questions that can be judged, and whether it holds the answer."""
     services = open_service(load_settings())
-    vectors = KeptVectors(services.index.embedder, kept)
-    model = OfflineChatModel(embeddings=vectors, similarity=word_similarity())
+    context = FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.index.tokens)
+    model = OfflineChatModel(embeddings=kept_vectors(services.index.embedder, kept), similarity=word_similarity())
     for one in question_sets(folder):
         # Any answer cites the one document of spans; where it is handed over, nothing can be found wrongly.
         if one.name.startswith("spans") or one.documents == one.questions:
             continue
-        for row in asked(one, kept=kept):
-            if not row.held and (found := answer(row, model, services, one.name)):
-                yield found
-        vectors.keep()
-
-
-def answer(row: Asked, model: OfflineChatModel, services: Service, corpus: str) -> Labelled | None:
-    """Return the answer to a question of a set; None where it was declined or cannot be judged."""
-    chain = build_chain(
-        retriever=KeptPassages(found=row.documents),
-        model=model,
-        context=FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.index.tokens),
-        citations=CiteSources(similarity=word_similarity()),
-        confidence=rate,
-    )
-    given = chain.invoke({"question": row.case.question})
-    if given["confidence"] is None or given["outcome"] not in {"answered", "unsure"} or not row.is_judged:
-        return None
-    right = row.case.in_scope and holds(given["answer"], row)
-    return Labelled(dict(given["confidence"]["factors"]), right, corpus)
+        for row in (row for row in asked(one, kept=kept) if row.is_judged and not row.held):
+            given = answered(row, model, rate, context=context)
+            if given["confidence"] and given["outcome"] in {"answered", "unsure"}:
+                right = row.case.in_scope and holds(given["answer"], row)
+                yield Labelled(dict(given["confidence"]["factors"]), right, one.name)
 
 
 def model_of(some: Sequence[Labelled]) -> CalibrationModel:

@@ -10,26 +10,29 @@ import argparse
 import csv
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from langchain_classic.embeddings import CacheBackedEmbeddings
+from langchain_classic.storage import LocalFileStore
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.retrievers import BaseRetriever
-from numpy.typing import NDArray
 
 from app.settings import load_settings
+from app.wings.offline import OfflineChatModel
 from app.wiring import open_service, sample_corpus
+from app.wiring.models import word_similarity
 from benchmarks.figures import ROOT
 from benchmarks.offline import QUESTIONS
+from chains import build_chain
+from chains.citations import CiteSources
 from chains.history import turns_of
 from chains.ingestion.text_files import load_markdown
 from chains.reformulation import standalone
 from chains.retrieval.passages import retrieve
-from chains.state import Passage
+from chains.state import Answer, Passage
 from evals.questions import Case, Gold, read_questions
 
 SHARED = ROOT.parent / "shared"
@@ -87,6 +90,7 @@ class QuestionSet:
 
 def question_sets(folder: Path) -> Iterator[QuestionSet]:
     """Yield the sets that are there, and that of the sample corpus."""
+    spans = folder / "eval" / "chunk_spans"
     known = (
         QuestionSet("sample", sample_corpus(), QUESTIONS),
         QuestionSet("freight", folder / "kb" / "waypoint", folder / "eval" / "waypoint" / "questions.jsonl"),
@@ -94,18 +98,14 @@ def question_sets(folder: Path) -> Iterator[QuestionSet]:
         QuestionSet(
             "mtrag", folder / "eval" / "mtrag" / "corpus", folder / "eval" / "mtrag" / "questions.jsonl", "collection"
         ),
-        *_spans(folder / "eval" / "chunk_spans"),
+        *(QuestionSet(f"spans_{name}", spans / f"{name}.md", spans / "questions.csv")
+          for name in ("chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts")),
         *(QuestionSet(name.stem, READING / "corpora" / name.stem, name.with_suffix(".questions.jsonl"))
           for name in sorted((READING / "corpora").glob("*")) if name.is_dir()),
         QuestionSet("tables", READING / "tables.jsonl", READING / "tables.jsonl"),
         *(QuestionSet(file.stem, file, file, "set") for file in sorted((folder / "eval" / "tables").glob("*.jsonl"))),
     )  # fmt: skip
     return (one for one in known if one.documents.exists() and one.questions.is_file())
-
-
-def _spans(folder: Path) -> Iterator[QuestionSet]:
-    for name in ("chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"):
-        yield QuestionSet(f"spans_{name}", folder / f"{name}.md", folder / "questions.csv")
 
 
 def cases_of(one: QuestionSet) -> list[Case]:
@@ -168,40 +168,19 @@ def _rows(one: QuestionSet) -> Iterator[dict[str, Any]]:
                 yield {"id": str(number), "question": row["question"], "kind": "answerable", "gold": gold}
 
 
-class KeptVectors(Embeddings):
-    """The vectors of texts, embedded once and kept in a file."""
-
-    def __init__(self, embeddings: Embeddings, kept: Path = KEPT) -> None:
-        self._embeddings, self._file = embeddings, kept / "vectors.npz"
-        found = np.load(self._file) if self._file.is_file() else {"texts": [], "vectors": []}
-        self._vectors = dict(zip(map(str, found["texts"]), found["vectors"], strict=True))
-
-    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors, shape (texts, dimensions)."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if missing:
-            made = np.asarray(self._embeddings.embed_documents(missing), dtype=np.float32)
-            self._vectors |= dict(zip(missing, made, strict=True))
-        return np.array([self._vectors[text] for text in texts])
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [list(map(float, vector)) for vector in self(texts)]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
-
-    def keep(self) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(self._file, texts=list(self._vectors), vectors=np.array(list(self._vectors.values())))
+def kept_vectors(embeddings: Embeddings, kept: Path) -> CacheBackedEmbeddings:
+    """Return the embeddings; vectors of texts that were embedded before come from files."""
+    return CacheBackedEmbeddings.from_bytes_store(
+        embeddings, LocalFileStore(kept / "vectors"), query_embedding_cache=True, key_encoder="sha256"
+    )
 
 
-class KeptPassages(BaseRetriever):
-    """Gives the passages that were retrieved before."""
-
-    found: list[Any]
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [Document(one["content"], metadata=one["metadata"] | {"score": one["score"]}) for one in self.found]
+def answered(row: Asked, model: OfflineChatModel, confidence: Any, **stages: Any) -> Answer:
+    """Return the answer to a question from the passages that were retrieved for it."""
+    found = [Document(one["content"], metadata=one["metadata"] | {"score": one["score"]}) for one in row.documents]
+    citations = CiteSources(similarity=word_similarity())
+    chain = build_chain(retriever=lambda _: found, model=model, citations=citations, confidence=confidence, **stages)
+    return chain.invoke({"question": row.case.question})
 
 
 def holds(text: str, row: Asked) -> bool:
