@@ -25,7 +25,7 @@ from app.adapters.embeddings.onnx import WordVectors, find_weights
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_index, open_service, sample_corpus
-from benchmarks.figures import ROOT, write_figures
+from benchmarks.figures import ROOT, report
 from benchmarks.house import installed
 from benchmarks.offline import questions
 from benchmarks.processes import service
@@ -66,9 +66,7 @@ def main() -> None:
             installed_size(),
             *citation_rows(),
         ]
-    print(table(("what", "measured", "aim"), rows))
-    if not is_quick:
-        write_figures("bench", {"rows": rows})
+    report("bench", table(("what", "measured", "aim"), rows), is_kept=not is_quick)
 
 
 def index_rows(services: Service, corpus: Path, asked: list[str]) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """Ask every case of a folder of documents that break readers, and print what is expected beside what is answered.
 
-usage: python -m benchmarks.field FOLDER [NAME ...] [--full]
+usage: python -m benchmarks.field FOLDER [NAME ...]
 
 A case is a folder `NAME` with documents in `input/` and a page `case.md`, whose lines name the command with its
 questions and what is expected of each, divided by ";". An answer is right where it holds the figures of what is
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from app.observability.logs import configure_logs
 from benchmarks.offline import offline
@@ -26,16 +26,8 @@ _NOTHING: Final = re.compile(r"\b(?:no|not|nothing)\b")
 _ASIDE: Final = re.compile(r"\([^()]*\)|, page \d+|,? or .*|, with .*|; quote .*")
 
 
-class Asked(NamedTuple):
-    """A question of a case: what is expected, what is answered, and whether that is right; None where it is prose."""
-
-    expected: str
-    answer: dict[str, Any]
-    ok: bool | None
-
-
-def ask(case: Path) -> tuple[list[str], list[Asked]]:
-    """Return the problems and warnings of a case's documents, and the answers to its questions."""
+def tried(case: Path) -> Iterator[tuple[str, bool | None]]:
+    """Yield a line for each problem and question of a case, and whether that is right; None where it is prose."""
     lines = dict(_LINE.findall((case / "case.md").read_text("utf-8")))
     questions = _ASKED.findall(lines["Command"])
     parts = [part.strip() for part in lines["Expected"].split(";")]
@@ -43,11 +35,13 @@ def ask(case: Path) -> tuple[list[str], list[Asked]]:
     with tempfile.TemporaryDirectory() as folder:
         services = offline(Path(folder), case / "input")
         report = services.index.ingest([case / "input"], reset=True)  # Else nothing is said of what is in the index.
-        told = [f"{one.path}: {one.reason}" for one in [*report.problems, *report.warnings]]
-        answers = [services.chain.invoke({"question": question}) for question in questions]
-    return told, [
-        Asked(some, dict(one), _is_right(some, dict(one))) for some, one in zip(expected, answers, strict=True)
-    ]
+        for problem in [*report.problems, *report.warnings]:
+            yield f"{problem.path}: {problem.reason}"[:200], True
+        for wanted, question in zip(expected, questions, strict=True):
+            answer: dict[str, Any] = dict(services.chain.invoke({"question": question}))
+            right, level = _is_right(wanted, answer), (answer["confidence"] or {}).get("level") or "-"
+            words, mark = " ".join(answer["answer"].split())[:150], {True: "ok", False: "NO", None: "?"}[right]
+            yield f"{wanted} | {words} | {answer['outcome']} {level} | {mark}", right
 
 
 def _is_right(expected: str, answer: dict[str, Any]) -> bool | None:
@@ -69,31 +63,18 @@ def _plain(figure: str) -> str:
     return f"{whole}{point}{rest.rstrip('0')}".rstrip(".:")
 
 
-def _rows(case: Path, *, is_full: bool) -> Iterator[tuple[str, bool | None]]:
-    """Yield a line for each question of a case, and whether its answer is right."""
-    try:
-        told, asked = ask(case)
-    except Exception as error:  # A case that breaks the command is a row like others.
-        yield f"{case.name} | {type(error).__name__}: {error}", False
-        return
-    for line in told:
-        yield f"{case.name} | {line[:200]}", True
-    for expected, answer, ok in asked:
-        level = (answer["confidence"] or {}).get("level") or "-"
-        words = answer["answer"] if is_full else " ".join(answer["answer"].split())[:150]
-        mark = {True: "ok", False: "NO", None: "?"}[ok]
-        yield f"{case.name} | {expected} | {words} | {answer['outcome']} {level} | {mark}", ok
-
-
-def main(folder: str, *options: str) -> None:
+def main(folder: str, *names: str) -> None:
     """Print a line for each question, then how many cases are right as a whole."""
     configure_logs("error")
-    names, right, open_to_judge = [one for one in options if one != "--full"], [], []
+    right, open_to_judge = [], []
     for case in sorted(path.parent for path in Path(folder).glob("*/case.md")):
         if names and not {case.name, case.name.partition("-")[0]} & set(names):
             continue
-        rows = list(_rows(case, is_full="--full" in options))
-        print("\n".join(line for line, _ in rows), flush=True)
+        try:
+            rows = list(tried(case))
+        except Exception as error:  # A case that breaks the command is a row like others.
+            rows = [(f"{type(error).__name__}: {error}", False)]
+        print(*(f"{case.name} | {line}" for line, _ in rows), sep="\n", flush=True)
         right += [case.name] if all(ok for _, ok in rows) else []
         open_to_judge += [case.name] if None in {ok for _, ok in rows} else []
     print(f"{len(right)} right; to be judged by a reader: {', '.join(open_to_judge) or 'none'}")

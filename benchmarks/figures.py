@@ -22,6 +22,13 @@ def write_figures(group: str, values: dict[str, Any], *, file: Path = FILE) -> N
     file.write_text(json.dumps(dict(sorted(kept.items())), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def report(group: str, *tables: str, is_kept: bool = True) -> None:
+    """Print what was measured as docs show it, and keep it as the figures of a group."""
+    print(*tables, sep="\n\n")
+    if is_kept:
+        write_figures(group, {"tables": [text.splitlines() for text in tables]})
+
+
 def read_figures(*, file: Path = FILE) -> dict[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 

@@ -22,7 +22,7 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrou
 from langchain_core.tracers.context import collect_runs
 from langchain_core.tracers.schemas import Run
 
-from benchmarks.figures import ROOT, write_figures
+from benchmarks.figures import ROOT, report
 from benchmarks.tables import table
 from chains import build_chain
 
@@ -107,9 +107,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="keep the figures for docs/measurements.md")
     write = parser.parse_args().write
     rows = [import_row(), *asyncio.run(call_rows()), trace_row()]
-    print(table(("what", "this chain", "bare chain", "ratio"), rows))
-    if write:
-        write_figures("guest", {"rows": rows})
+    report("guest", table(("what", "this chain", "bare chain", "ratio"), rows), is_kept=write)
 
 
 if __name__ == "__main__":

@@ -101,25 +101,19 @@ def base_packages() -> frozenset[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     never = {Requirement(one).name for one in project["tool"]["uv"]["override-dependencies"]}
     waiting = [(Requirement(one), "") for one in project["project"]["dependencies"]]
+    here = {canonicalize_name(distribution.name) for distribution in metadata.distributions()}  # For this platform.
     found, seen = set[str](), set[str]()
     while waiting:
         requirement, extra = waiting.pop()
         name = canonicalize_name(requirement.name)
         wanted = requirement.marker is None or requirement.marker.evaluate({"extra": extra})
-        if not wanted or name in never or str(requirement) in seen or not _is_installed(name):
+        if not wanted or name in never or str(requirement) in seen or name not in here:
             continue
         found.add(name)
         seen.add(str(requirement))
         needs = [Requirement(one) for one in metadata.requires(name) or []]
         waiting += [(need, own) for own in ("", *requirement.extras) for need in needs]
     return frozenset(found)
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return bool(metadata.version(name))
-    except metadata.PackageNotFoundError:
-        return False  # Its marker excludes this platform.
 
 
 def way_of_a_question() -> dict[str, int]:

@@ -25,7 +25,7 @@ import psutil
 import uvicorn
 from fastapi import FastAPI
 
-from benchmarks.figures import write_figures
+from benchmarks.figures import report
 from benchmarks.offline import questions
 from benchmarks.processes import free_port, language_model, listening, responds, service, wait_until
 from benchmarks.tables import table, verdicts
@@ -103,11 +103,7 @@ def main() -> None:
     parser.add_argument("--warm-s", type=float, default=WARM_S, help="How long each load runs before it is measured.")
     parser.add_argument("--users", type=int, nargs=3, default=USERS, help="How many users: few, some and many.")
     given = parser.parse_args()
-    report(given.seconds, given.warm_s, tuple(given.users))
-
-
-def report(seconds: float, warm_s: float, users: tuple[int, int, int]) -> None:
-    """Load the service and the bare route, and print the tables of docs/measurements.md."""
+    seconds, warm_s, users = given.seconds, given.warm_s, tuple(given.users)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         model = stack.enter_context(language_model(delay_ms=MODEL_MS))
@@ -121,10 +117,8 @@ def report(seconds: float, warm_s: float, users: tuple[int, int, int]) -> None:
             *((STREAM, running.url, streamed, number, process) for number in (1, users[0])),
         ]
         found = [measured(*load, seconds=seconds, warm_s=warm_s) for load in loads]
-    lines, held = table(HEAD, map(row, found)), aims(found, users)
-    print(f"{lines}\n\n{held}")
-    if (seconds, warm_s, users) == (SECONDS, WARM_S, USERS):
-        write_figures("load", {"table": lines.splitlines(), "aims": held.splitlines()})
+    is_usual = (seconds, warm_s, users) == (SECONDS, WARM_S, USERS)
+    report("load", table(HEAD, map(row, found)), aims(found, users), is_kept=is_usual)
 
 
 def measured(

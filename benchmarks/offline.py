@@ -1,14 +1,12 @@
-"""What most measurements begin and end with: the project's questions, services that answer offline, kept figures."""
+"""What most measurements begin with: the project's questions, and services that answer offline."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from app.settings import load_settings
 from app.wiring import Service, open_service, sample_corpus
-from benchmarks.figures import ROOT, write_figures
-from benchmarks.tables import table
+from benchmarks.figures import ROOT
 
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
 
@@ -28,9 +26,3 @@ def offline(folder: Path, *documents: Path, **settings: Any) -> Service:
     services = open_service(load_settings(_env_file=None, **chosen), serving=False)
     services.index.ingest(documents or [sample_corpus()])
     return services
-
-
-def report(group: str, head: Sequence[str], rows: Sequence[Sequence[object]], **values: Any) -> None:
-    """Print a table, and keep its rows and the values in docs/figures.json."""
-    print(table(head, rows))
-    write_figures(group, {"rows": rows} | values)

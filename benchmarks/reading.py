@@ -14,8 +14,9 @@ from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
 from app.wiring import open_service
 from app.wiring.models import word_similarity
+from benchmarks.figures import report
 from benchmarks.fits.corpora import READING, Asked, answered, arguments, asked, holds, kept_vectors, question_sets
-from benchmarks.offline import report
+from benchmarks.tables import table
 from chains.confidence.calibrated import CalibratedConfidence
 from chains.state import Answer
 from evals.metrics import auroc, calibration_error
@@ -118,7 +119,7 @@ def main() -> None:
             print("\n".join(map(_told, filter(_is_missed, judged))))
     rows += [figures(name, some) for name, some in trades.items()]
     if not given.sets:
-        report("reading", HEAD, rows)
+        report("reading", table(HEAD, rows))
 
 
 if __name__ == "__main__":

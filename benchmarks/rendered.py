@@ -16,7 +16,7 @@ from app.settings import load_settings
 from app.wiring.chain import safety_of
 from benchmarks.figures import read_figures, told
 from benchmarks.house import house_table
-from benchmarks.tables import table, verdicts
+from benchmarks.tables import table
 from chains import STAGES, build_chain
 
 
@@ -54,49 +54,14 @@ def _place(name: str) -> str:
     return f"chains/{name}/" if (root / name).is_dir() else f"chains/{name}.py"
 
 
-def kept_table(group: str, *head: str) -> str:
-    """Return the rows that a command kept last, with its date, its commit and the command."""
-    return f"{told(group)}\n\n{table(head, read_figures()[group]['values']['rows'])}"
-
-
-def load_tables() -> str:
-    """Return a row for each load, and what was aimed at, with the date and the commit."""
-    values = read_figures()["load"]["values"]
-    return "\n".join([told("load"), "", *values["table"], "", *values["aims"]])
-
-
-def soak_tables() -> str:
-    """Return what happened in the soak, and which claims held, with the date and the commit."""
-    values = read_figures()["soak"]["values"]
-    return "\n\n".join([told("soak"), table(("", ""), values["rows"]), verdicts(values["claims"])])
+def kept(group: str) -> str:
+    """Return the tables that a command printed last, with their date, the commit and the command."""
+    tables = ("\n".join(lines) for lines in read_figures()[group]["values"]["tables"])
+    return "\n\n".join([told(group), *tables])
 
 
 def house() -> str:
     return f"{told('house')}\n\n{house_table(read_figures()['house']['values'])}"
-
-
-def page() -> str:
-    """Return what the first view of the page weighs and takes, with the date and the commit."""
-    values = read_figures()["page"]["values"]
-    return f"{told('page')} The time is the median of {values['tries']} loads.\n\n{page_aims(values)}"
-
-
-def page_aims(measured: dict[str, Any]) -> str:
-    weight, requests, usable = (measured[name] for name in ("weight_bytes", "requests", "usable_ms"))
-    found = f"{weight / 1000:.1f} kB in {requests} requests"
-    return verdicts(
-        [
-            ("all that the first view loads, uncompressed, in 170 kB", found, weight <= 170_000),
-            ("usable within 200 ms on loopback, with an empty cache", f"{usable:.0f} ms", usable <= 200),
-        ]
-    )
-
-
-def reading() -> str:
-    """Return what a reader gets without a model on each question set."""
-    from benchmarks.reading import HEAD  # noqa: PLC0415 - The other renderers need no services.
-
-    return kept_table("reading", *HEAD)
 
 
 def trace_tree() -> str:
@@ -135,7 +100,11 @@ def cost_table() -> str:
     """Return what a thousand questions cost with each model, in dollars: of the mean length, and of the longest."""
     lengths = (MEAN, MOST)
     rows = [
-        (name, f"{prompt:.2f} / {answer:.2f}", *(f"{_dollars(length, prompt, answer):.2f}" for length in lengths))
+        (
+            name,
+            f"{prompt:.2f} / {answer:.2f}",
+            *(f"{(read * prompt + written * answer) / 1000:.2f}" for read, written in lengths),
+        )
         for name, (prompt, answer) in PRICES.items()
     ]
     heads = (
@@ -143,7 +112,3 @@ def cost_table() -> str:
         for kind, (read, written) in zip(("mean", "longest"), lengths, strict=True)
     )
     return table(("model", "$ for a million tokens, prompt / answer", *heads), rows)
-
-
-def _dollars(length: tuple[int, int], prompt: float, answer: float) -> float:
-    return 1000 * (length[0] * prompt + length[1] * answer) / 1e6

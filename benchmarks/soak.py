@@ -29,10 +29,11 @@ import app.cli
 import app.http.server
 from app.http.server import create_app
 from app.wiring import Service
-from benchmarks.figures import write_figures
+from benchmarks.figures import report
 from benchmarks.load import events
 from benchmarks.offline import questions
 from benchmarks.processes import language_model, service
+from benchmarks.tables import table, verdicts
 
 PROBE = "/probe"
 SETTLE_S = 90
@@ -123,11 +124,8 @@ def main() -> None:
         settings = SETTINGS | {"LLM_BASE_URL": provider}
         running = stack.enter_context(service(folder, program=("-m", "benchmarks.soak"), **settings))
         soak = asyncio.run(_soak(running.url, provider, given))
-    print("\n".join(f"{name:58} {value}" for name, value in figures(soak)))
     found = list(claims(soak))
-    print("\n".join(f"{claim.sentence:58} {claim.measured:22} {'ok' if claim.held else 'FAILED'}" for claim in found))
-    if given == parser.parse_args([]):
-        write_figures("soak", {"rows": list(figures(soak)), "claims": found})
+    report("soak", table(("", ""), figures(soak)), verdicts(found), is_kept=given == parser.parse_args([]))
     sys.exit(not all(claim.held for claim in found))
 
 

@@ -8,7 +8,6 @@ pooling and norm are those of the model card (https://huggingface.co/sentence-tr
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -24,23 +23,13 @@ HIDDEN = 384
 LAYER_NORM_EPSILON = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class TensorPlace:
-    """Where a tensor lies in the weights' file; offset and length in bytes."""
-
-    shape: tuple[int, ...]
-    offset: int
-    length: int
-
-
 class _Graph:
     """Nodes and tensors as they are added; every method takes and returns names of values."""
 
-    def __init__(self, places: Mapping[str, TensorPlace], file_name: str) -> None:
+    def __init__(self, weights: Mapping[str, TensorProto]) -> None:
         self.nodes: list[NodeProto] = []
         self.tensors: dict[str, TensorProto] = {}
-        self._places = places
-        self._file_name = file_name
+        self._weights = weights
 
     def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         output = output or f"{operator}_{len(self.nodes)}"
@@ -53,13 +42,7 @@ class _Graph:
         return name
 
     def weight(self, name: str) -> str:
-        """Refer to the tensor in the file, so that the graph is small and the weights are in memory once."""
-        place = self._places[name]
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=place.shape)
-        tensor.data_location = TensorProto.EXTERNAL
-        for key, value in (("location", self._file_name), ("offset", place.offset), ("length", place.length)):
-            tensor.external_data.add(key=key, value=str(value))
-        self.tensors[name] = tensor
+        self.tensors[name] = self._weights[name]
         return name
 
     def linear(self, rows: str, layer: str) -> str:
@@ -71,11 +54,11 @@ class _Graph:
         return self.add("LayerNormalization", total, weight, bias, epsilon=LAYER_NORM_EPSILON)
 
 
-def tensor_places(weights: Path) -> dict[str, TensorPlace]:
-    """Return where each tensor of a safetensors file lies, by its name.
+def references(weights: Path) -> dict[str, TensorProto]:
+    """Return references to the tensors of a safetensors file, by their names.
 
     The tensors follow the header without gaps (https://huggingface.co/docs/safetensors). Their places are needed, not
-    their contents, so that onnxruntime maps the file and the weights are in memory once.
+    their contents, so that the graph is small, onnxruntime maps the file and the weights are in memory once.
     """
     with safe_open(weights, framework="numpy") as file:
         tensors = {name: file.get_slice(name) for name in file.offset_keys()}
@@ -83,22 +66,33 @@ def tensor_places(weights: Path) -> dict[str, TensorPlace]:
         bits = {name: int(tensor.get_dtype()[1:]) for name, tensor in tensors.items()}  # Like "F32".
     lengths = [math.prod(shape) * bits[name] // 8 for name, shape in shapes.items()]
     offsets = accumulate(lengths[:-1], initial=weights.stat().st_size - sum(lengths))
-    return dict(zip(shapes, map(TensorPlace, shapes.values(), offsets, lengths), strict=True))
+    found = {}
+    for (name, shape), offset, length in zip(shapes.items(), offsets, lengths, strict=True):
+        found[name] = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
+        found[name].data_location = TensorProto.EXTERNAL
+        for key, value in (("location", weights.name), ("offset", offset), ("length", length)):
+            found[name].external_data.add(key=key, value=str(value))
+    return found
 
 
-def build_graph(places: Mapping[str, TensorPlace], file_name: str = WEIGHTS) -> ModelProto:
-    """Return the graph; its weights stay in the file called `file_name`.
+def build_graph(weights: Path) -> ModelProto:
+    """Return the graph; its weights stay in their file.
 
     Inputs are `ids` (int64) and `mask` (int32, 1 for a token and 0 for padding), both batch x tokens; the output is
     `vectors` (float32), batch x 384, each of length one.
     """
-    graph = _Graph(places, file_name)
+    graph = _Graph(references(weights))
     sizes = graph.add("Concat", graph.add("Shape", "ids"), graph.integers(HIDDEN), axis=0)
     rows = _embeddings(graph)
     for layer in range(LAYERS):
         rows = _layer(graph, rows, sizes, f"encoder.layer.{layer}")
     _pool(graph, graph.add("Reshape", rows, sizes))
-    return _model(graph)
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "tokens"])
+    mask = helper.make_tensor_value_info("mask", TensorProto.INT32, ["batch", "tokens"])
+    vectors = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", HIDDEN])
+    whole = helper.make_graph(graph.nodes, "all-MiniLM-L6-v2", [ids, mask], [vectors], list(graph.tensors.values()))
+    operators = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(whole, ir_version=10, opset_imports=operators)
 
 
 def _embeddings(graph: _Graph) -> str:
@@ -140,14 +134,5 @@ def _pool(graph: _Graph, hidden: str) -> None:
     graph.add("LpNormalization", total, axis=-1, p=2, output="vectors")
 
 
-def _model(graph: _Graph) -> ModelProto:
-    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "tokens"])
-    mask = helper.make_tensor_value_info("mask", TensorProto.INT32, ["batch", "tokens"])
-    vectors = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", HIDDEN])
-    whole = helper.make_graph(graph.nodes, "all-MiniLM-L6-v2", [ids, mask], [vectors], list(graph.tensors.values()))
-    operators = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(whole, ir_version=10, opset_imports=operators)
-
-
 if __name__ == "__main__":
-    GRAPH.write_bytes(build_graph(tensor_places(find_weights() / WEIGHTS)).SerializeToString())
+    GRAPH.write_bytes(build_graph(find_weights() / WEIGHTS).SerializeToString())

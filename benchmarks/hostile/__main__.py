@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.observability.logs import configure_logs
-from benchmarks.figures import write_figures
+from benchmarks.figures import report
 from benchmarks.hostile import commands, fuzz, requests
 from benchmarks.hostile.trying import Tried
+from benchmarks.tables import table
 
 # A kind may write into the empty folder, and returns a row of the table for each thing that it tried.
 KINDS: dict[str, Callable[[Path], list[Tried]]] = {
@@ -33,7 +34,7 @@ def main() -> None:
     tried = [each for kind in chosen or KINDS for each in _tried(kind)]
     print(json.dumps({each.kind: each.failed for each in tried if each.failed}, indent=2))
     if not chosen:
-        write_figures("hostile", {"rows": [each.row() for each in tried]})
+        report("hostile", table(("tried", "cases", "held", "held means"), [each.row() for each in tried]))
     sys.exit(any(each.failed for each in tried))
 
 

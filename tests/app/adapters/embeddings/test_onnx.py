@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.adapters.embeddings import onnx as packaged
 from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, WordVectors, batches, find_weights
-from benchmarks.fits.embedder import build_graph, tensor_places
+from benchmarks.fits.embedder import build_graph
 from chains.errors import ConfigurationError, EmbeddingError
 
 SENTENCES = [
@@ -97,7 +97,7 @@ def test_failure_of_onnxruntime_is_an_embedding_error(embeddings):
 
 
 def test_the_packaged_graph_is_the_one_that_is_built_from_the_weights():
-    built = build_graph(tensor_places(packaged.find_weights() / packaged.WEIGHTS))
+    built = build_graph(packaged.find_weights() / packaged.WEIGHTS)
     assert onnx.load_from_string(packaged.GRAPH.read_bytes()) == built
 
 
