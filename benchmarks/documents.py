@@ -22,16 +22,10 @@ def pdf(*pages: str, metadata: dict[str, str] | None = None, password: str | Non
     writer = PdfWriter()
     for text in pages:
         page = writer.add_blank_page(612, 792)
-        font = DictionaryObject(
-            {
-                NameObject("/Type"): NameObject("/Font"),
-                NameObject("/Subtype"): NameObject("/Type1"),
-                NameObject("/BaseFont"): NameObject("/Helvetica"),
-            }
-        )
-        page[NameObject("/Resources")] = DictionaryObject(
-            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
-        )
+        names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+        font = DictionaryObject({NameObject(name): NameObject(value) for name, value in names.items()})
+        fonts = DictionaryObject({NameObject("/F1"): font})
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
         content = DecodedStreamObject()
         content.set_data(_page_content(text.splitlines()).encode("latin-1"))
         page[NameObject("/Contents")] = writer._add_object(content)

@@ -4,18 +4,17 @@ import re
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
-from benchmarks.figures import ROOT, write_figures
+from benchmarks.figures import write_figures
+from benchmarks.processes import PROGRAM, environment
 
 QUESTION = "What documents do I need to ship sea freight from Singapore to Indonesia?"
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", "from app.cli import main; main()", "ask", QUESTION]
-        environment = {"PYTHONPATH": str(ROOT), "HOME": str(Path.home()), "PATH": "/usr/bin:/bin"}
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        command = [sys.executable, *PROGRAM, "ask", QUESTION]
+        done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=True)
     write_figures("first_answer", {"question": QUESTION, "output": done.stdout.strip()})
 
 

@@ -30,9 +30,7 @@ from benchmarks.offline import questions
 from benchmarks.processes import free_port, language_model, listening, responds, service, wait_until
 from benchmarks.tables import table, verdicts
 
-MODEL_MS = 500
-"""What the language model takes for an answer, or until the first word of a stream."""
-
+MODEL_MS = 500  # What the language model takes for an answer, or until the first word of a stream.
 QUERY, STREAM = "`/api/query`", "`/copilot/stream`"
 HEAD = (
     *("asked", "users", "answers a second", "errors", "p50 / p95"),
@@ -87,14 +85,10 @@ class Measured:
     def errors(self) -> int:
         return len(self.samples) - len(self.good)
 
-    def times(self, name: str, less_ms: float = 0) -> list[float]:
-        """Return what the samples say of a time, less what the model took of it."""
-        return [value - less_ms for sample in self.good if (value := getattr(sample, name)) is not None]
-
-    @property
-    def beside(self) -> list[float]:
-        """Return the milliseconds that the service says it took beside the model's."""
-        return self.times("handler", MODEL_MS)
+    def times(self, name: str) -> list[float]:
+        """Return what the samples say of a time, less what the model took of it where the service waited for that."""
+        model_ms = MODEL_MS if name in {"handler", "first_words"} else 0
+        return [value - model_ms for sample in self.good if (value := getattr(sample, name)) is not None]
 
 
 def main() -> None:
@@ -125,21 +119,25 @@ def measured(
     name: str, url: str, ask: Ask, users: int, watched: psutil.Process | None, *, seconds: float, warm_s: float
 ) -> Measured:
     """Load the service for so many seconds after `warm_s`, and return what came of it."""
-    used: list[float] = []
 
-    def mark() -> None:
-        times = watched.cpu_times() if watched else None
-        used.append(times.user + times.system if times else 0.0)
+    async def used() -> float:
+        """Return the seconds of a processor that the service takes from the beginning to the end."""
+        await asyncio.sleep(warm_s)
+        before = sum(watched.cpu_times()[:2]) if watched else 0.0  # Of the user and the system.
+        await asyncio.sleep(seconds)
+        return sum(watched.cpu_times()[:2]) - before if watched else 0.0
 
-    asking = ask_all(url, questions("answerable"), ask, users=users, warm_s=warm_s, seconds=seconds, mark=mark)
-    samples = asyncio.run(asking)
-    return Measured(name, users, seconds, samples, used[1] - used[0])
+    async def loaded() -> tuple[list[Sample], float]:
+        asking = ask_all(url, questions("answerable"), ask, users=users, warm_s=warm_s, seconds=seconds)
+        return await asyncio.gather(asking, used())
+
+    return Measured(name, users, seconds, *asyncio.run(loaded()))
 
 
 def row(load: Measured) -> list[str]:
-    beside = _both(load.beside)
+    beside = _both(load.times("handler"))
     if events := load.times("first_event"):  # A sentence of a stream is checked whole before its words are shown.
-        beside = f"first event {_both(events)}, first words {_both(load.times('first_words', MODEL_MS))}"
+        beside = f"first event {_both(events)}, first words {_both(load.times('first_words'))}"
     used = f"{1000 * load.used / max(len(load.good), 1):.1f} ms" if load.used else ""
     whole = _both(load.times("whole"))
     return [load.name, str(load.users), f"{load.rate:.1f}", str(load.errors), whole, beside, used]
@@ -152,7 +150,7 @@ def aims(loads: Sequence[Measured], users: tuple[int, int, int] = USERS) -> str:
     first = by[STREAM, few.users].times("first_event")
     return verdicts(
         [
-            (f"{few.users} users: p95 beside the model at most 25 ms", *_within(few.beside, 25)),
+            (f"{few.users} users: p95 beside the model at most 25 ms", *_within(few.times("handler"), 25)),
             (f"{some.users} users: no error", str(some.errors), not some.errors),
             (f"{some.users} users: p95 at most 900 ms", *_within(some.times("whole"), 900)),
             (f"{many.users} users: no error", str(many.errors), not many.errors),
@@ -172,19 +170,12 @@ def _both(values: Sequence[float]) -> str:
 
 
 async def ask_all(
-    url: str,
-    questions: list[str],
-    ask: Ask,
-    *,
-    users: int,
-    warm_s: float,
-    seconds: float,
-    mark: Callable[[], None] = lambda: None,
+    url: str, questions: list[str], ask: Ask, *, users: int, warm_s: float, seconds: float
 ) -> list[Sample]:
     """Return a sample for each answer that so many users were given in so many seconds, and for each error.
 
     Answers of the first `warm_s` seconds do not count: the users begin all at once, as they never do again. Nor do
-    those that are waited for after the end; an error counts whenever it comes. `mark` is called at beginning and end.
+    those that are waited for after the end; an error counts whenever it comes.
     """
     clients = [httpx.AsyncClient(base_url=url, timeout=60) for _ in range(-(-users // USERS_A_CLIENT))]
     start, turn, samples = time.perf_counter() + warm_s, itertools.count(), list[Sample]()
@@ -200,13 +191,8 @@ async def ask_all(
             if sample.error or start <= time.perf_counter() < end:
                 samples.append(sample)
 
-    async def marking() -> None:
-        for seconds_on in (warm_s, seconds):
-            await asyncio.sleep(seconds_on)
-            mark()
-
     try:
-        await asyncio.gather(marking(), *(user(clients[number % len(clients)]) for number in range(users)))
+        await asyncio.gather(*(user(clients[number % len(clients)]) for number in range(users)))
     finally:
         for client in clients:
             await client.aclose()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +37,11 @@ class Service:
 
     def workers(self) -> list[psutil.Process]:
         """Return the living processes that it started to answer; multiprocessing's tracker of resources is none."""
-        children = psutil.Process(self.process.pid).children()
-        return [child for child in children if _answers(child)]
+        answering = []
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.NoSuchProcess):
+                answering += [child] if "spawn_main" in " ".join(child.cmdline()) else []
+        return answering
 
     def phase(self) -> str | None:
         """Return what it says of its readiness; None where nothing answers."""
@@ -46,13 +49,6 @@ class Service:
             return str(httpx.get(f"{self.url}/health/ready", timeout=PATIENCE_S).json()["status"])
         except httpx.TransportError:
             return None
-
-
-def _answers(child: psutil.Process) -> bool:
-    try:
-        return "spawn_main" in " ".join(child.cmdline())
-    except psutil.NoSuchProcess:
-        return False
 
 
 @contextmanager

@@ -32,13 +32,12 @@ from app.wiring import Service
 from benchmarks.figures import report
 from benchmarks.load import events
 from benchmarks.offline import questions
-from benchmarks.processes import language_model, service
+from benchmarks.processes import PATIENCE_S, language_model, service
 from benchmarks.tables import table, verdicts
 
 PROBE = "/probe"
 SETTLE_S = 90
 QUIET_S = 6  # Longer than the service keeps idle connections.
-PATIENCE_S = 120
 LEAVES_AFTER_S = 0.05
 SETTINGS = {"LLM_API_KEY": "gsk_soak", "LLM_TIMEOUT_S": "20", "LOG_LEVEL": "error"}
 RETRIES = 3

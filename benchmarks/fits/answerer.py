@@ -62,7 +62,6 @@ class Example:
     """A question, its statements' values, how well each answers (0-1), and which speak of something else."""
 
     corpus: str
-    answerable: bool
     unanswerable_form: bool
     values: Numbers
     relevance: Numbers
@@ -100,7 +99,6 @@ def example(row: Asked, similarity: WordSimilarity, vectors: Embeddings, context
     documents = [str(one["metadata"].get("doc_id")) for one in cited]
     return Example(
         corpus="spans" if row.corpus.startswith("spans") else row.corpus,
-        answerable=row.case.in_scope,
         unanswerable_form=question.unanswerable,
         values=evidence.values,
         relevance=np.array(
@@ -129,16 +127,13 @@ def relevance(row: Asked, text: str, document: str) -> float:
 def _part_told(row: Asked, text: str) -> float:
     mine = _keys(text)
     if row.case.answer_facts:
-        told = sum(plain_of(fact) in plain_of(text) for fact in row.case.answer_facts)
+        said, *facts = ("".join(part.lower().split()) for part in (text, *row.case.answer_facts))
+        told = sum(fact in said for fact in facts)
         return 0.1 + 0.9 * told / len(row.case.answer_facts)
     if evidence := [gold.evidence for gold in row.case.gold if gold.evidence]:
         return float(max(len(mine & _keys(proof)) / max(1, len(mine)) for proof in evidence) >= 0.7)
     shared = len(mine & _keys(row.reference)) / max(1, min(len(mine), 12))
     return 0.1 + 0.9 * min(1.0, max(0.0, 2 * (shared - 0.15)))
-
-
-def plain_of(text: str) -> str:
-    return "".join(text.lower().split())
 
 
 def _keys(text: str) -> set[str]:
@@ -155,8 +150,7 @@ def fit(rows: Sequence[Example]) -> Ranker:
     held = np.array([FIXED if name in NOT_RANKED else HELD_RANKS for name in FEATURES])
     ranks = listwise([(values, wanted / wanted.sum()) for values, wanted in lists], ranked, held)
     ranker = _with_weights(ranker, ranks, np.zeros(len(prior)), 0.0)
-    best = [(row, quoted_first(ranker, row)) for row in usable if not row.unanswerable_form]
-    first = [(row, at) for row, at in best if at is not None]
+    first = [(row, quoted_first(ranker, row)) for row in usable if not row.unanswerable_form]
     values = np.array([ranker.standardised(ranker.with_lead(row.values, row.agreement))[at] for row, at in first])
     found = logistic(
         np.column_stack([np.ones(len(first)), values]),
@@ -197,14 +191,9 @@ def _balanced(corpora: Sequence[str]) -> Numbers:
     return np.array([min(MOST_WEIGHT, len(corpora) / len(counts) / counts[corpus]) for corpus in corpora])
 
 
-def quoted_first(ranker: Ranker, row: Example) -> int | None:
+def quoted_first(ranker: Ranker, row: Example) -> int:
     """Return the place of the best statement that may be quoted."""
-    scores = (
-        np.where(row.contradicted, ranker.scores(row.values) - LAST, ranker.scores(row.values))
-        if len(row.values)
-        else np.array([-np.inf])
-    )
-    return int(scores.argmax()) if np.isfinite(scores).any() else None
+    return int((ranker.scores(row.values) - LAST * np.array(row.contradicted)).argmax())
 
 
 if __name__ == "__main__":

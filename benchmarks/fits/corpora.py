@@ -50,9 +50,7 @@ def arguments(description: str | None, *, sets: bool = False) -> argparse.Namesp
     parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
     if sets:
         parser.add_argument("--sets", nargs="*", default=[], help="only these")
-        parser.add_argument(
-            "--missed", action="store_true", help="print the questions whose first statement is not right"
-        )
+        parser.add_argument("--missed", action="store_true", help="print what is not answered rightly")
     return parser.parse_args()
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from benchmarks.offline import offline
 
 QUESTION = "What is the surcharge on weekends?"
-GUIDE = "# Guide\n\n## Rate\n\nThe surcharge on weekends is 5 %.\n"
 
 
 class Tried:
@@ -26,5 +25,5 @@ def index(folder: Path) -> None:
     """Write a document below the folder, and index it in `store`."""
     file = folder / "corpus" / "rate.md"
     file.parent.mkdir()
-    file.write_text(GUIDE, encoding="utf-8")
+    file.write_text("# Guide\n\n## Rate\n\nThe surcharge on weekends is 5 %.\n", encoding="utf-8")
     offline(folder, file)
