@@ -210,7 +210,8 @@ def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
     word = words[place]
     value, start, end = float(word.key), word.start, word.end
     name = words[place - 1].text.lower() if place else ""
-    label = name in _LABELS or (name in _DIALLED and value > LONGEST_WAIT)
+    is_code = text[max(0, start - 1) : start].isalpha() and text[start - 1] != "x"  # "H2", but "120x80".
+    label = is_code or name in _LABELS or (name in _DIALLED and value > LONGEST_WAIT)
     if behind := _BEHIND.match(text, word.end):
         name = behind["currency"] and _CURRENCIES.get(behind["currency"], behind["currency"].upper())
         measure = "%" if behind["percent"] else name or "temperature"

@@ -114,6 +114,13 @@ FIRST = {
             "They do on Sundays.",
         )
     ],
+    "the figure of a code counts nothing": [
+        (
+            "[Prices]\n| Code | Work | Price |\n|---|---|---|\n| K2 | Sole | 18 € |\n| K3 | Heel | 2 x 9 € |",
+            "price of K2",
+            "K2 – Work: Sole; Price: 18 €",
+        )
+    ],
     "a row of another country is none of a way": [
         (
             "[Papers > Exports from Norway]\n| To | Papers |\n|---|---|\n| Europe | boat papers for sea freight |\n\n"
