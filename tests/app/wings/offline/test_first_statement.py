@@ -116,7 +116,7 @@ FIRST = {
     ],
     "the figure of a code counts nothing": [
         (
-            "[Prices]\n| Code | Work | Price |\n|---|---|---|\n| K2 | Sole | 18 € |\n| K3 | Heel | 2 x 9 € |",
+            "[Prices]\n| Code | Work | Price |\n|---|---|---|\n| K2 | Sole | 18 € |\n| K3 | Two or more soles | 30 € |",
             "price of K2",
             "K2 – Work: Sole; Price: 18 €",
         )
