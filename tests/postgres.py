@@ -4,7 +4,6 @@ import atexit
 import importlib.util
 import os
 import shutil
-import socket
 import stat
 import subprocess
 import tempfile
@@ -19,6 +18,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg import sql
+
+from benchmarks.processes import free_port
 
 PASSWORD = "s3cret"  # noqa: S105 - It opens a server of the tests only.
 # Nothing has to survive a crash of the machine in a test.
@@ -81,7 +82,7 @@ def server(settings: str = FAST) -> Iterator[Server]:
         secret.chmod(0o644)
         options = ("--username=postgres", f"--pwfile={secret}", "--auth=scram-sha-256", "--no-sync", "--no-locale")
         _run("initdb", "-D", str(folder / "data"), "--encoding=UTF8", *options, folder=folder)
-        made = Server(folder, _free_port(), settings)
+        made = Server(folder, free_port(), settings)
         made.start()
         try:
             yield made
@@ -127,9 +128,3 @@ def _run(program: str, *words: str, folder: Path) -> None:
     with (folder / f"{program}.out").open("wb") as out:
         done = subprocess.run([path, *words], stdout=out, stderr=out, cwd=folder, check=False, **AS_NOBODY)
     assert done.returncode == 0, (folder / f"{program}.out").read_text()
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

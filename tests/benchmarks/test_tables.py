@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import ways
 from benchmarks.figures import read_figures, told, write_figures
+from benchmarks.fits.corpora import cases_of
 from benchmarks.hostile import commands
 from benchmarks.house import RATCHET, ratchet
 from benchmarks.rendered import MEAN, MOST, PRICES, cost_table
@@ -25,6 +27,12 @@ def test_the_first_way_is_compared_with_none():
 
     assert first == "| sample | hybrid | 2 | 0.50 | 1.00 | 1.00 |  |  | 20.0 | 3.0 | 14 |"
     assert second.startswith("| sample | mmr | 2 | 1.00 | 1.00 | 1.00 | +0.500 (")
+
+
+def test_every_question_set_that_ways_are_compared_on_can_be_read(tmp_path):
+    read = {one.name: len(cases_of(one)) for one in ways.sets(tmp_path)}
+    assert read.keys() == {"sample", *ways.OWN}
+    assert all(read.values())
 
 
 def test_a_thousand_questions_cost_their_tokens_times_the_prices():

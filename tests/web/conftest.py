@@ -18,8 +18,8 @@ from tests.web.axe import SIZES
 from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
 from tests.web.model import ScriptedModel, scripted_model
 from tests.web.service import serving
-from tests.web.site import Site, other_site
 from tests.web.watch import Watch
+from tests.website import Website, website
 
 REDIS = "redis://127.0.0.1:6379/9"
 
@@ -55,9 +55,9 @@ def _playwrights_loop(browser) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site() -> Iterator[Website]:
     """Somebody else's web site, which may embed the page."""
-    with other_site() as site:
+    with website() as site:
         yield site
 
 

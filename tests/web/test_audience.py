@@ -9,8 +9,8 @@ from tests.access import key_entry
 from tests.web.asking import GST, ask_and_wait
 from tests.web.axe import violations
 from tests.web.service import serving
-from tests.web.site import other_site
 from tests.web.test_documents import open_list, titles
+from tests.website import website
 
 PATH = "/documents/04_internal_synthetic_booking_procedure"
 QUESTION = "How early must I book an LCL shipment?"
@@ -82,7 +82,7 @@ def test_staff_sees_them_as_soon_as_it_has_signed_in_and_no_longer_when_it_has_s
 def test_the_embedded_page_sees_public_documents_only_though_staff_is_signed_in(open_page, site, url):
     page = open_page()
     sign_in(page, "staff-key")
-    site.html = f"<!doctype html><title>Shop</title><script src='{url}/widget.js' defer></script>"
+    site.html("/", f"<!doctype html><title>Shop</title><script src='{url}/widget.js' defer></script>")
     page.goto(site.url)
     page.get_by_role("button", name="Ask", exact=False).click()
     panel = page.frame_locator("iframe")
@@ -101,7 +101,7 @@ def test_the_embedded_page_sees_public_documents_only_though_staff_is_signed_in(
 @pytest.fixture
 def panel(open_page, site, url):
     """The co-pilot, opened by the button that the script puts on somebody's page."""
-    site.html = f"<!doctype html><title>Shop</title><h1>Shop</h1><script src='{url}/widget.js' defer></script>"
+    site.html("/", f"<!doctype html><title>Shop</title><h1>Shop</h1><script src='{url}/widget.js' defer></script>")
     page = open_page(site.url)
     page.get_by_role("button", name="Ask", exact=False).click()
     return page
@@ -122,22 +122,13 @@ def test_the_button_opens_and_closes_the_page(panel):
 
 def test_a_page_of_another_origin_is_refused(open_page, site, url, watch):
     watch.expected += ["frame-ancestors", "X-Frame-Options", "refused to connect"]
-    with other_site() as stranger:
-        stranger.html = f"<!doctype html><iframe src='{url}/embed'></iframe>"
+    with website() as stranger:
+        stranger.html("/", f"<!doctype html><iframe src='{url}/embed'></iframe>")
         page = open_page(stranger.url)
         page.wait_for_load_state("networkidle")
 
         assert page.frames[1].url.startswith("chrome-error:")
         assert any("frame-ancestors" in text for text in watch.complaints)
-
-
-def test_the_whole_page_cannot_be_framed_even_by_a_named_origin(open_page, site, url, watch):
-    watch.expected += ["frame-ancestors", "X-Frame-Options"]
-    site.html = f"<!doctype html><iframe src='{url}/'></iframe>"
-    page = open_page(site.url)
-    page.wait_for_load_state("networkidle")
-
-    assert page.frames[1].url.startswith("chrome-error:")
 
 
 def test_axe_finds_nothing_on_the_embedded_page(open_page):

@@ -109,6 +109,7 @@ def test_an_expired_session_asks_to_sign_in_and_the_question_is_asked_then(open_
     page.get_by_label("Token").fill(token)
     page.get_by_label("Token").press("Enter")
     expect(page.locator("#identity")).to_contain_text("ana@example.com")
+    expect(page.locator("#identity [title]")).to_have_attribute("title", "You see internal and public documents.")
     redis.delete(f"session:{token}")
     exchange = ask(page, GST)
     expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()

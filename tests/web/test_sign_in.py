@@ -1,7 +1,5 @@
-"""Signing in and out on the page: by key and by session, and what the cookie is good for."""
+"""Signing in and out on the page, and what the cookie is good for; test_faults.py signs in by a session."""
 
-import json
-import secrets
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.access import key_entry
 from tests.web.axe import violations
 from tests.web.service import serving
-from tests.web.site import other_site
+from tests.website import website
 
 SCOPES = {"desk": "ask+feedback", "staff": "ask:internal+feedback", "reader": "ask", "scraper": "metrics"}
 KEYS = ",".join(key_entry(name, f"{name}-key", scopes) for name, scopes in SCOPES.items())
@@ -22,15 +20,6 @@ def url(corpus, model) -> Iterator[str]:
     """The service where everybody needs a key."""
     with serving(corpus, model, auth_mode="api_key", api_keys=KEYS) as url:
         yield url
-
-
-@pytest.fixture
-def session(redis) -> Iterator[str]:
-    """The token of a session of an admin."""
-    token = secrets.token_urlsafe(16)
-    redis.set(f"session:{token}", json.dumps({"user_id": "u1", "email": "ana@example.com", "is_admin": True}), ex=600)
-    yield token
-    redis.delete(f"session:{token}")
 
 
 def sign_in(page: Page, token: str) -> None:
@@ -73,10 +62,11 @@ def test_the_cookie_counts_for_nothing_in_a_form_of_another_origin(page, url, wa
     watch.expected += [REFUSED, "status of 403", "status of 404"]  # What refuses has no icon.
     sign_in(page, "staff-key")
     expect(page.locator("#identity")).to_contain_text("staff")
-    with other_site() as stranger:
-        stranger.html = f"""<!doctype html><form method="post" enctype="text/plain" action="{url}/sign-out"></form>
+    with website() as stranger:
+        page_of_theirs = f"""<!doctype html><form method="post" enctype="text/plain" action="{url}/sign-out"></form>
         <form method="post" enctype="text/plain" action="{url}/copilot/invoke">
         <input name='{{"input": {{"question": "x"}}, "y' value='": 1}}'></form>"""
+        stranger.html("/", page_of_theirs)
         for number in (0, 1):
             page.goto(stranger.url)
             with page.expect_navigation() as navigation:
@@ -85,14 +75,6 @@ def test_the_cookie_counts_for_nothing_in_a_form_of_another_origin(page, url, wa
     page.goto(url)
 
     expect(page.locator("#identity")).to_contain_text("staff")
-
-
-def test_a_session_of_an_admin_is_the_staff(open_page, session_url, session):
-    page = open_page(session_url)
-    sign_in(page, session)
-
-    expect(page.locator("#identity")).to_contain_text("ana@example.com")
-    expect(page.locator("#identity [title]")).to_have_attribute("title", "You see internal and public documents.")
 
 
 READER = {"X-API-Key": "reader-key"}  # What a proxy in front adds, so that a browser can open the pages.
