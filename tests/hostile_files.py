@@ -10,8 +10,7 @@ from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
-from tests.hostile_formats import Files, pages, pdfs, word_documents
-from tests.hostile_office import office_documents
+from tests.hostile_formats import Files, entities, office_documents, pages, pdfs, word_documents
 
 GOOD_FILE = "good.md"
 # What is no file, leads elsewhere, or has a name that is not UTF-8, as a report names it.
@@ -58,7 +57,7 @@ def _bind(path: Path) -> None:
 
 
 def _files() -> Files:
-    return {**_front_matters(), **_texts(), **pages(), **word_documents(), **office_documents(), **pdfs()}
+    return {**_front_matters(), **_texts(), **pages(), **word_documents(), **office_documents(), **entities(), **pdfs()}
 
 
 def _front_matters() -> Files:

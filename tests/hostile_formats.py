@@ -1,14 +1,15 @@
-"""Hostile pages, Word documents and PDF files: a function of no arguments makes each, by its name."""
+"""Hostile documents of every format: a function of no arguments makes each, by its name."""
 
 import io
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from benchmarks.documents import docx, paragraph, pdf
+from tests.office_documents import eml, epub, pptx, xlsx
 
 Files = dict[str, Callable[[], bytes]]
-OUTSIDE = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
 
 
 def pages() -> Files:
@@ -34,31 +35,94 @@ def entity_bomb(root: bytes) -> bytes:
 
 
 def word_documents() -> Files:
-    words = paragraph("words")
-    whole = docx(words)
-    core = '<x xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>&{};</dc:title></x>'
+    words, whole = paragraph("words"), _word()
     return {
         "word_no_parts.docx": lambda: zipped({}),
         "word_bomb_of_blanks.docx": lambda: changed(whole, "word/document.xml", lambda old: old + " " * 100_000_000),
         "word_deep_tables.docx": lambda: docx("<w:tbl><w:tr><w:tc>" * 5_000 + words + "</w:tc></w:tr></w:tbl>" * 5_000),
-        "word_entity_bomb.docx": lambda: changed(
-            whole, "word/document.xml", lambda old: entity_bomb(b"w:document").decode() + old.replace("words", "&e9;")
-        ),
-        "word_entity_file.docx": lambda: changed(
-            whole,
-            "word/document.xml",
-            lambda old: OUTSIDE.replace("DOCTYPE x", "DOCTYPE w:document") + old.replace("words", "words &f;"),
-        ),
-        "word_entity_file_in_title.docx": lambda: changed(
-            whole, "docProps/core.xml", lambda _: OUTSIDE + core.format("f")
-        ),
-        "word_entity_bomb_in_title.docx": lambda: changed(
-            whole, "docProps/core.xml", lambda _: entity_bomb(b"x").decode() + core.format("e9")
-        ),
         "word_not_well_formed.docx": lambda: docx("<w:p><w:r>"),
         "word_same_entry_twice.docx": lambda: _overlapping(whole),
         "word_path_out.docx": lambda: zipped({"../../../tmp/waypoint_hostile": b"x"}),
     }
+
+
+def office_documents() -> Files:
+    sheet = "xl/worksheets/sheet1.xml"
+    groups = "<p:grpSp>" * 20_000 + "</p:grpSp>" * 20_000
+    return {
+        "slides_no_parts.pptx": lambda: zipped({}),
+        "slides_deep_groups.pptx": lambda: changed(
+            _show(), "ppt/slides/slide1.xml", lambda old: old.replace("</p:spTree>", f"{groups}</p:spTree>")
+        ),
+        "sheet_bomb_of_blanks.xlsx": lambda: changed(_book(), sheet, lambda old: old + " " * 100_000_000),
+        "sheet_far_cell.xlsx": lambda: changed(
+            _book(), sheet, lambda old: old.replace('r="1"', 'r="1048576"').replace('r="A1"', 'r="XFD1048576"')
+        ),
+        "sheet_false_size.xlsx": lambda: changed(
+            _book(), sheet, lambda old: old.replace('ref="A1:A1"', 'ref="A1:XFD1048576"')
+        ),
+        "sheet_strings_bomb.xlsx": lambda: changed(
+            _book(),
+            sheet,
+            lambda old: old.replace("</row>", '<c t="inlineStr"><is><t>x</t></is></c>' * 100_000 + "</row>"),
+        ),
+        "sheet_formula.xlsx": lambda: xlsx({"Words": [["words", '=HYPERLINK("file:///etc/passwd")']]}),
+        "values_long_field.csv": lambda: b'a,b\n"' + b"words " * 500_000 + b'",1\n',
+        "values_null_bytes.csv": lambda: b"a,b\n\0,words\n",
+        "lines_deep.jsonl": lambda: b'{"text": ' + b"[" * 500_000,
+        "lines_same_name.jsonl": lambda: b"{" + b'"text": "words", ' * 100_000 + b'"text": "words"}',
+        "lines_half_characters.jsonl": lambda: b'{"text": "words \\ud800 \\u0000", "\\ud800": "x"}',
+        "mail_unknown_charset.eml": lambda: b"Content-Type: text/plain; charset=x-none\n\nwords \xff",
+        "mail_false_base64.eml": lambda: b"Content-Transfer-Encoding: base64\n\n!!!words",
+        "mail_false_date.eml": lambda: eml("words", Subject="x").replace(b"Subject: x", b"Date: 99 Foo 9999 99:99"),
+        "book_no_parts.epub": lambda: zipped({"mimetype": b"application/epub+zip"}),
+        "book_path_out.epub": lambda: changed(
+            _epub(), "OEBPS/book.opf", lambda old: old.replace("text/c%200.xhtml", "../../../../etc/passwd")
+        ),
+    }
+
+
+def _show() -> bytes:
+    return pptx(("Rate", "words"))
+
+
+def _book() -> bytes:
+    return xlsx({"Words": [["words"]]})
+
+
+def _epub() -> bytes:
+    return epub("<h1>Words</h1><p>words", title="Guide")
+
+
+def _word() -> bytes:
+    return docx(paragraph("words"))
+
+
+# A document that is an archive, one of its parts, the root of that, and words in it which an entity is added to.
+ENTITIES: dict[str, tuple[Callable[[], bytes], str, str, str]] = {
+    "word_{}.docx": (_word, "word/document.xml", "w:document", "words"),
+    "word_title_{}.docx": (_word, "docProps/core.xml", "cp:coreProperties", "<dc:title>"),
+    "slides_{}.pptx": (_show, "ppt/slides/slide1.xml", "p:sld", "words"),
+    "sheet_{}.xlsx": (_book, "xl/worksheets/sheet1.xml", "worksheet", "words"),
+    "book_{}.epub": (_epub, "OEBPS/book.opf", "package", "Guide"),
+}
+
+
+def entities() -> Files:
+    """Return the documents with an entity that grows without end, and with one that stands for another file."""
+    bombs: Files = {name.format("entity_bomb"): partial(_with_entity, *of, "&e9;") for name, of in ENTITIES.items()}
+    return bombs | {name.format("entity_file"): partial(_with_entity, *of, "&f;") for name, of in ENTITIES.items()}
+
+
+def _with_entity(document: Callable[[], bytes], part: str, root: str, words: str, entity: str) -> bytes:
+    outside = f'<!DOCTYPE {root} [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    head = outside if entity == "&f;" else entity_bomb(root.encode()).decode()
+
+    def change(old: str) -> str:
+        body = old.partition("?>")[2] if old.startswith("<?xml") else old  # Its declaration would stand second.
+        return head + body.replace(words, words + entity)
+
+    return changed(document(), part, change)
 
 
 def zipped(parts: Mapping[str, bytes]) -> bytes:

@@ -120,8 +120,7 @@ def test_the_worker_knows_no_secret_of_this_process(documents, monkeypatch):
 
 
 def test_no_outside_file_is_read_by_an_entity(tmp_path):
-    names = ["word_entity_file.docx", "word_entity_file_in_title.docx", "page_entities.html"]
-    names += ["slides_entity_file.pptx"]
+    names = ["word_entity_file.docx", "word_title_entity_file.docx", "slides_entity_file.pptx", "page_entities.html"]
     with parser() as isolated:
         for name in names:
             (tmp_path / name).write_bytes(hostile_files.content(name))
