@@ -113,12 +113,3 @@ def test_the_command_has_each_answer_judged_by_the_configured_model(waypoint, qu
     assert asked["temperature"] == pytest.approx(0, abs=1e-6)
     assert "<answer>\nIt is 9 % [GST Guide > Rate].\n</answer>" in asked["messages"][-1]["content"]
     assert waypoint("eval", questions, "--compare", "rows.jsonl", "rows.jsonl")[0] == 0
-
-
-def test_a_judge_without_a_language_model_is_bad_usage_and_nothing_is_asked(waypoint, tmp_path):
-    (tmp_path / "q.jsonl").write_text('{"question": "Rate?"}')
-    code, out, err = waypoint("eval", str(tmp_path / "q.jsonl"), "--judge")
-
-    assert (code, out) == (2, "")
-    assert "--judge needs a language model: set LLM_API_KEY" in err
-    assert not Path("storage").exists()

@@ -72,21 +72,12 @@ def test_a_second_run_adds_an_experiment_and_changes_only_what_changed(waypoint,
     assert ["9 %", "gst"] in facts
 
 
-@pytest.mark.parametrize(
-    ("variables", "told"),
-    [
-        ({}, "set LANGSMITH_API_KEY"),
-        ({"LANGSMITH_API_KEY": "lsv2_key", "LANGSMITH_HIDE_INPUTS": "true"}, "LANGSMITH_HIDE_INPUTS"),
-    ],
-)
-def test_what_the_settings_forbid_is_bad_usage_and_nothing_is_asked(waypoint, tmp_path, monkeypatch, variables, told):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    (tmp_path / "q.jsonl").write_text('{"question": "Rate?"}')
-    code, out, err = waypoint("eval", str(tmp_path / "q.jsonl"), "--langsmith", "desk")
+def test_what_the_settings_forbid_is_bad_usage_and_nothing_is_asked(waypoint):
+    Path("q.jsonl").write_text('{"question": "Rate?"}')
+    forbidden = {"LANGSMITH_API_KEY": "lsv2_key", "LANGSMITH_HIDE_INPUTS": "true"}
+    code, out, err = waypoint("eval", "q.jsonl", "--langsmith", "desk", **forbidden)
 
-    assert (code, out) == (2, "")
-    assert told in err
+    assert (code, out, "LANGSMITH_HIDE_INPUTS" in err) == (2, "", True), err
     assert not Path("storage").exists()
 
 

@@ -2,51 +2,40 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from tests.proxy import Proxy
 
 
+@dataclass(frozen=True)
 class Line:
-    """A proxy in a thread of its own.
+    """Where the service is reached, what breaks all connections and refuses new ones, and what takes them again."""
 
-    Attributes:
-        url: Where the service is reached through it.
-    """
-
-    def __init__(self, proxy: Proxy, loop: asyncio.AbstractEventLoop) -> None:
-        self.url = f"http://127.0.0.1:{proxy.port}"
-        self._proxy = proxy
-        self._loop = loop
-
-    def cut(self) -> None:
-        """Break all connections, and refuse new ones."""
-        self._do(self._proxy.cut())
-
-    def mend(self) -> None:
-        """Take connections again."""
-        self._do(self._proxy.restore())
-
-    def _do(self, deed: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(deed, self._loop).result()
+    url: str
+    cut: Callable[[], None]
+    mend: Callable[[], None]
 
 
 @contextmanager
 def line_to(url: str) -> Iterator[Line]:
-    """Lay a line to a service while the body runs."""
+    """Lay a line to a service, a proxy in a thread of its own, while the body runs."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     proxy = Proxy(int(urlsplit(url).port or 0))
-    line = Line(proxy, loop)
-    line.mend()
+
+    def do(deed: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(deed, loop).result()
+
+    do(proxy.restore())
     try:
-        yield line
+        yield Line(f"http://127.0.0.1:{proxy.port}", lambda: do(proxy.cut()), lambda: do(proxy.restore()))
     finally:
-        asyncio.run_coroutine_threadsafe(proxy.__aexit__(None, None, None), loop).result()
+        do(proxy.__aexit__(None, None, None))
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
