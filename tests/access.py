@@ -82,7 +82,6 @@ def serving(
 
 
 def key_entry(name: str, key: str, scopes: str) -> str:
-    """Return an entry of API_KEYS."""
     return f"{name}:{sha256(key.encode()).hexdigest()}:{scopes}"
 
 
@@ -91,7 +90,6 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def sources_shown(request: dict[str, Any]) -> str:
-    """Return the words that the model was sent."""
     return json.dumps(request["messages"])
 
 
@@ -116,7 +114,6 @@ class Client:
         self.connection.sendall(text.encode("latin-1"))
 
     def ask(self, path: str = "/api/query") -> None:
-        """Post a question and do not wait for the answer."""
         body = json.dumps(ASKED.get(path, ASKED["/copilot/stream"]))
         self.say(f"POST {path} HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: {len(body)}\r\n\r\n{body}")
 
@@ -138,7 +135,6 @@ class Client:
             told += piece
 
     def hung_up(self) -> bool:
-        """Wait until the service closes the connection."""
         while self._receive():
             pass
         return True

@@ -225,14 +225,12 @@ def url(services: Service) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def client(url: str) -> Iterator[httpx.Client]:
-    """A client of that service."""
     with httpx.Client(base_url=url) as client:
         yield client
 
 
 @pytest.fixture
 def clock() -> StoppedClock:
-    """A clock that waiting moves on at once."""
     return StoppedClock()
 
 
@@ -255,6 +253,5 @@ def postgres_server() -> Iterator[postgres.Server]:
 
 @pytest.fixture
 def database_url(postgres_server: postgres.Server) -> Iterator[str]:
-    """A database of the test's own."""
     with postgres_server.database() as url:
         yield url

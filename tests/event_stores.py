@@ -30,7 +30,6 @@ class Place:
         return Outbox(self.open(capacity), url(port), exchange=exchange, **pauses | options)
 
     async def ids(self) -> list[str]:
-        """Return what waits."""
         return [message.id for message in await asyncio.to_thread(self.open().first, 10_000)]
 
 

@@ -91,7 +91,6 @@ class Exchange:
         self.keep_alive = False
 
     def reset(self) -> None:
-        """Break the connection; the client sees a reset."""
         self.keep_alive = False
         raw: socket.socket = self.writer.get_extra_info("socket")
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -23,8 +23,6 @@ MODEL = "llama-3.1-8b-instant"
 
 @dataclass
 class Reply:
-    """One scripted reply of the fake server."""
-
     text: str = "Nine percent [GST Guide > Rate]."
     status: int = 200
     finish_reason: str = "stop"

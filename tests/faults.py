@@ -20,13 +20,11 @@ async def answer(exchange: Exchange) -> None:
 
 
 async def answer_hugely(exchange: Exchange) -> None:
-    """Answer well, and then go on and on."""
     text = answer_to(exchange.body)
     await _answer(exchange, text + " And so on" * ((HUGE_CHARACTERS - len(text)) // 10))
 
 
 async def answer_in_gzip(exchange: Exchange) -> None:
-    """Answer well, compressed."""
     text = answer_to(exchange.body)
     if exchange.streamed:
         shown = [json.dumps(event) for event in events(exchange.body, text, at_groq=exchange.at_groq)]
@@ -142,7 +140,6 @@ async def send_a_page(exchange: Exchange) -> None:
 
 
 def refuse(status: int, retry_after: str | None = None) -> Deed:
-    """Return the deed that answers with a status."""
     headers = {} if retry_after is None else {"Retry-After": retry_after}
 
     async def deed(exchange: Exchange) -> None:

@@ -25,8 +25,6 @@ Server = TypeVar("Server", bound="FaultyGroq")
 
 @dataclass(frozen=True)
 class Received:
-    """A request, and the name of what was done with it."""
-
     body: dict[str, Any]
     deed: str
 

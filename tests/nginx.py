@@ -60,7 +60,6 @@ def nginx(*hosts: str) -> Iterator[str]:
 
 
 def example(port: int, hosts: tuple[str, ...]) -> str:
-    """Return what docs/operations.md shows, for another port and other hosts."""
     [shown] = re.findall(r"^```nginx\n(.*?)^```", OPERATIONS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert "server 127.0.0.1:3000;" in shown
     assert "listen 80;" in shown

@@ -33,8 +33,6 @@ AS_NOBODY: dict[str, Any] = {"user": "nobody"} if hasattr(os, "geteuid") and os.
 
 @dataclass(frozen=True)
 class Server:
-    """A server in a folder of its own."""
-
     folder: Path
     port: int
     settings: str = FAST

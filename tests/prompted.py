@@ -4,5 +4,4 @@ import prompts
 
 
 def asked(content: str) -> str:
-    """Return the user's own words of a message."""
     return content.removesuffix(f"\n\n{prompts.load('reminder')}")

@@ -63,7 +63,6 @@ class Proxy:
         self._flowing.clear()
 
     def flow(self) -> None:
-        """Let what was held go on its way."""
         self._flowing.set()
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:

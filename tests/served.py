@@ -60,8 +60,6 @@ def answering(*texts: str) -> Any:
 
 
 class served:
-    """Run an application on loopback while the body runs."""
-
     def __init__(
         self,
         app: Any,

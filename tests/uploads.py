@@ -37,7 +37,6 @@ def send(client: TestClient, files: Mapping[str, bytes | str], who: dict[str, st
 
 
 def ended(client: TestClient, accepted: Any) -> dict[str, Any]:
-    """Return the last event of a job."""
     assert accepted.status_code == 202, accepted.text
     with client.stream("GET", accepted.json()["events"], headers=STAFF) as events:
         told = [line for line in events.iter_lines() if line]

@@ -18,7 +18,6 @@ class Website:
     url: str = ""
 
     def html(self, path: str, content: str) -> None:
-        """Serve a page."""
         self.pages[path] = ("text/html; charset=utf-8", content.encode())
 
     def taken(self) -> list[tuple[str, int]]:
@@ -51,7 +50,6 @@ class _Handler(Handler):
 
 @contextmanager
 def website() -> Iterator[Website]:
-    """Run a web site."""
     site = Website()
 
     class Pages(_Handler):

@@ -46,7 +46,6 @@ def alarms(case: dict[str, Any], root: Path, documents: list[Document]) -> tuple
 
 
 def names(finding: Finding, file: Path, first: int) -> bool:
-    """Return whether one side of an alarm stands in the planted text."""
     sides = ((finding.file, finding.line), (finding.other_file, finding.other_line))
     return any(Path(name).resolve() == file and line >= first for name, line in sides)
 

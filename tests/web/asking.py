@@ -21,7 +21,6 @@ REFUSAL = "I don't have specific information about that in the documents I can s
 
 
 def box(page: Page) -> Locator:
-    """Return the field for the question."""
     return page.get_by_role("textbox", name="Your question")
 
 
@@ -34,7 +33,6 @@ def ask(page: Page, question: str) -> Locator:
 
 
 def ask_and_wait(page: Page, question: str, state: str = "done") -> Locator:
-    """Ask, and return the exchange when it is over."""
     exchange = ask(page, question)
     expect(exchange).to_have_attribute("data-state", state)
     return exchange

@@ -34,7 +34,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium, without a window."""
     program = chromium()
     if program is None:
         pytest.skip("Chromium is not installed (Debian's package chromium-headless-shell)")
@@ -96,7 +95,6 @@ def url(corpus, model) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def redis() -> Iterator[Redis]:
-    """The Redis of this machine."""
     with open_redis(REDIS) as redis:
         yield redis
 
@@ -143,6 +141,5 @@ def shape(request) -> dict[str, Any]:
 
 @pytest.fixture
 def page(open_page) -> Page:
-    """The page, at its usual size."""
     opened: Page = open_page()
     return opened

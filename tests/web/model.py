@@ -30,7 +30,6 @@ class Saying:
         self.words = None if words is None else (self.words or 0) + words
 
     def may_say(self, number: int) -> bool:
-        """Return whether the word with this number may be said."""
         return self.words is None or number < self.words
 
 
@@ -46,7 +45,6 @@ class ScriptedModel(FaultyGroq):
         return self.sayings[question]
 
     def asked(self, question: str) -> list[dict[str, Any]]:
-        """Return the requests in which the model was asked a question."""
         return [received.body for received in self.received if question_of(received.body) == question]
 
     async def _do(self, exchange: Exchange) -> None:
@@ -90,6 +88,5 @@ async def _stream(saying: Saying, exchange: Exchange) -> None:
 
 @contextmanager
 def scripted_model() -> Iterator[ScriptedModel]:
-    """Run the model while the body runs."""
     with running(ScriptedModel()) as model:
         yield model

@@ -4,7 +4,6 @@ import argparse
 import base64
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -24,14 +23,6 @@ SCHEMES = ("light", "dark")
 QUALITY = 82  # Of WebP: letters stay sharp, and a picture takes less than 150 kB.
 
 Shape = tuple[str, str]  # A width and a scheme.
-
-
-@dataclass(frozen=True)
-class View:
-    """What a picture shows: `prepare` brings the opened page there."""
-
-    name: str
-    prepare: Callable[[Page], None]
 
 
 # What README and docs show, by the name of the picture there.
@@ -64,15 +55,15 @@ def draw(browser: Browser, url: str, folder: Path, *, docs: bool) -> int:
     expect.set_options(timeout=PATIENCE_MS)
     folder.mkdir(parents=True, exist_ok=True)
     shapes = list(product(SIZES, SCHEMES))
-    for view, shape in product(views(), shapes):
+    for (name, prepare), shape in product(views().items(), shapes):
         context = opened(browser, shape)
         page = context.new_page()
         page.goto(url)
-        view.prepare(page)
-        page.screenshot(path=folder / f"{view.name}-{'-'.join(shape)}.png")
-        for name, shown in SHOWN.items():
-            if docs and shown == (view.name, shape):
-                save_webp(page, DOCS / f"{name}.webp")
+        prepare(page)
+        page.screenshot(path=folder / f"{name}-{'-'.join(shape)}.png")
+        for picture, shown in SHOWN.items():
+            if docs and shown == (name, shape):
+                save_webp(page, DOCS / f"{picture}.webp")
         context.close()
     return len(views()) * len(shapes)
 
@@ -98,22 +89,20 @@ def save_webp(page: Page, file: Path) -> None:
     file.write_bytes(base64.b64decode(taken["data"]))
 
 
-def views() -> list[View]:
-    """Return the empty page, the six outcomes, and what opens beside them."""
-    return [
-        View("empty", lambda page: expect(page.locator("body")).to_have_attribute("data-ready", "")),
-        *(View(name, asked(question)) for name, question in OUTCOMES.items()),
-        View("card", show_card),
-        View("document", show_document),
-        View("pdf", show_pdf),
-        View("why", show_why),
-        View("documents", show_documents),
-    ]
+def views() -> dict[str, Callable[[Page], None]]:
+    """Return what brings an opened page to the view of a name: the empty page, the outcomes, what opens beside them."""
+    return {
+        "empty": lambda page: expect(page.locator("body")).to_have_attribute("data-ready", ""),
+        **{name: asked(question) for name, question in OUTCOMES.items()},
+        "card": show_card,
+        "document": show_document,
+        "pdf": show_pdf,
+        "why": show_why,
+        "documents": show_documents,
+    }
 
 
 def asked(question: str) -> Callable[[Page], None]:
-    """Return what asks a question and waits for its answer."""
-
     def prepare(page: Page) -> None:
         hold_back(page)
         ask_and_wait(page, question)
@@ -122,19 +111,16 @@ def asked(question: str) -> Callable[[Page], None]:
 
 
 def show_card(page: Page) -> None:
-    """Show the words that support a citation."""
     ask_and_wait(page, GST).locator(".answer .chip").first.focus()
     expect(page.locator("#card")).to_be_visible()
 
 
 def show_document(page: Page) -> None:
-    """Open a document at its quoted words."""
     ask_and_wait(page, GST).locator(".answer .chip").first.click()
     expect(page.locator("#viewer mark.quote").first).to_be_in_viewport()
 
 
 def show_pdf(page: Page) -> None:
-    """Open a page of a PDF with its quoted words."""
     ask_and_wait(page, PDF_QUESTION).locator(".answer .chip").first.click()
     expect(page.locator("#viewer .paper .box").first).to_be_in_viewport()
     page.locator("#viewer .paper img").evaluate("(one) => one.decode()")
@@ -151,7 +137,6 @@ def show_why(page: Page) -> None:
 
 
 def show_documents(page: Page) -> None:
-    """Show the list of documents."""
     page.locator("#open-documents").click()
     expect(page.locator("#documents-list li").first).to_be_visible()
 

@@ -15,7 +15,6 @@ from tests.web.model import ScriptedModel
 
 
 def settings_over(store: Path, model_url: str, **overrides: Any) -> Settings:
-    """Return settings of a service over an index, with a model on loopback."""
     chosen: dict[str, Any] = {
         "chroma_path": store,
         "llm_api_key": "gsk_test",

@@ -36,7 +36,6 @@ def listed(page) -> Page:
 
 
 def drop(page: Page, files: dict[str, str]) -> None:
-    """Drop files on the page, as a user drags them there."""
     carried = page.evaluate_handle(
         """(files) => {
             const carried = new DataTransfer();

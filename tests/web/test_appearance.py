@@ -12,7 +12,6 @@ from tests.web.axe import SIZES, assert_fits, violations
 
 
 def background(page: Page) -> list[int]:
-    """Return red, green and blue of the page's ground."""
     value = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     return [int(number) for number in re.findall(r"\d+", value)[:3]]
 

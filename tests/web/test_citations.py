@@ -18,7 +18,6 @@ def _answers(model) -> None:
 
 
 def chips(page: Page, question: str) -> Locator:
-    """Ask, and return the chips of the answer."""
     return ask_and_wait(page, question).locator(".answer .chip")
 
 

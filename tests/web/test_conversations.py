@@ -14,7 +14,6 @@ CIF = "How does CIF differ from FOB in Incoterms 2020?"
 
 @pytest.fixture
 def two(page):
-    """A page with two conversations, the second one open."""
     ask_and_wait(page, GST)
     page.keyboard.press("Control+k")
     expect(page.locator("article.exchange")).to_have_count(0)

@@ -25,7 +25,6 @@ def store(corpus, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def of_its_own(corpus, tmp_path, model, open_page) -> Iterator[Page]:
-    """The page over an index that a test changes."""
     store = Path(shutil.copytree(corpus, tmp_path / "store"))
     with serving(store, model, cache_enabled=True) as url:
         yield open_page(url)
@@ -39,19 +38,16 @@ def url(store, model) -> Iterator[str]:
 
 @pytest.fixture
 def listed(page) -> Page:
-    """The page with the list of documents open."""
     return open_list(page)
 
 
 def open_list(page: Page) -> Page:
-    """Open the list of documents by keyboard."""
     page.locator("#open-documents").press("Enter")
     expect(page.locator("#documents-list li").first).to_be_visible()
     return page
 
 
 def titles(page: Page) -> Locator:
-    """Return the documents of the list."""
     return page.locator("#documents-list [data-do=open]")
 
 

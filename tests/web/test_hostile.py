@@ -29,7 +29,6 @@ ACTIVE = "script, iframe, object, embed, form, style, img, svg:not([aria-hidden]
 
 @pytest.fixture
 def hostile(page, model) -> Page:
-    """A page on which a hostile answer stands."""
     model.say(GST, HOSTILE_ANSWER)
     ask_and_wait(page, GST)
     return page

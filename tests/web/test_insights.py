@@ -27,7 +27,6 @@ ASKED = {
 
 @pytest.fixture(scope="module")
 def url(corpus, model, tmp_path_factory) -> Iterator[str]:
-    """A service with a few logged answers."""
     store = Path(shutil.copytree(corpus, tmp_path_factory.mktemp("insights") / "store"))
     settings = settings_over(store, model.url)
     ledger_of(settings).run("DELETE FROM answers")  # What others asked of the corpus until now.

@@ -17,13 +17,11 @@ REFUSED = "status of 401"  # The browser writes refused requests to its console.
 
 @pytest.fixture(scope="module")
 def url(corpus, model) -> Iterator[str]:
-    """The service where everybody needs a key."""
     with serving(corpus, model, auth_mode="api_key", api_keys=KEYS) as url:
         yield url
 
 
 def sign_in(page: Page, token: str) -> None:
-    """Write a token into the dialog and send it by keyboard."""
     page.get_by_label("Token").fill(token)
     page.get_by_label("Token").press("Enter")
 

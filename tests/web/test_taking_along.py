@@ -23,12 +23,10 @@ def answered(open_page, model) -> Page:
 
 
 def pdf_text(pdf: bytes) -> str:
-    """Return the words of a printed page."""
     return "\n".join(page.extract_text() for page in PdfReader(BytesIO(pdf)).pages)
 
 
 def clipboard(page: Page) -> str:
-    """Return what was copied."""
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 

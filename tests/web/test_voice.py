@@ -32,7 +32,6 @@ def page(open_page, model) -> Page:
 
 
 def switch(page: Page) -> None:
-    """Turn voice on or off."""
     page.locator("#voice").click()
 
 

@@ -17,7 +17,6 @@ class Watch:
     expected: list[str] = field(default_factory=list)
 
     def follow(self, context: BrowserContext) -> None:
-        """Watch all pages and frames of a context from now on."""
         context.on("request", lambda request: self.requested.append(request.url))
         context.on(
             "console", lambda message: self._note(message.type, f"{message.text} {message.location.get('url', '')}")
