@@ -1,6 +1,7 @@
 """A real Chromium before a real service: one browser for the run, one service for each module."""
 
 import asyncio.events
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -70,6 +71,12 @@ def corpus(tmp_path_factory, worker_id) -> Path:
             folder.mkdir()
             documents.indexed_corpus(folder)
     return folder / "store"
+
+
+@pytest.fixture(scope="module")
+def store(corpus, tmp_path_factory) -> Path:
+    """A copy of the index, which the module changes or holds locked."""
+    return Path(shutil.copytree(corpus, tmp_path_factory.mktemp("own") / "store"))
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,6 @@
 """Adding documents on the page: by drag and drop and by the button, with progress, and what became of each file."""
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -16,12 +14,6 @@ from tests.web.test_documents import open_list, titles
 
 TARPAULIN = "The fee for a tarpaulin in the Batam depot is 12 dollars."
 QUESTION = "What is the fee for a tarpaulin in Batam?"
-
-
-@pytest.fixture(scope="module")
-def store(corpus, tmp_path_factory) -> Path:
-    """An index of this module's own, for it is changed here."""
-    return Path(shutil.copytree(corpus, tmp_path_factory.mktemp("adding") / "store"))
 
 
 @pytest.fixture(scope="module")

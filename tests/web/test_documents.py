@@ -16,13 +16,6 @@ from tests.web.corpus import HOSTILE_QUOTE, HOSTILE_TITLE, HTML_TITLE, PDF_TITLE
 from tests.web.service import serving, settings_over
 
 
-@pytest.fixture(scope="module")
-def store(corpus, tmp_path_factory) -> Path:
-    """An index of this module's own, which a test holds locked."""
-    store = tmp_path_factory.mktemp("documents") / "store"
-    return Path(shutil.copytree(corpus, store))
-
-
 @pytest.fixture
 def of_its_own(corpus, tmp_path, model, open_page) -> Iterator[Page]:
     store = Path(shutil.copytree(corpus, tmp_path / "store"))

@@ -1,9 +1,7 @@
 """What to write next, as staff sees it in a browser."""
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -26,8 +24,7 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def url(corpus, model, tmp_path_factory) -> Iterator[str]:
-    store = Path(shutil.copytree(corpus, tmp_path_factory.mktemp("insights") / "store"))
+def url(store, model) -> Iterator[str]:
     settings = settings_over(store, model.url)
     ledger_of(settings).run("DELETE FROM answers")  # What others asked of the corpus until now.
     answers = open_answers(settings)

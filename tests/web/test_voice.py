@@ -96,12 +96,3 @@ def test_a_browser_without_a_voice_and_a_page_inside_another_offer_none(open_pag
     for page in (bare, framed):
         expect(page.locator("body")).to_have_attribute("data-ready", "")
         expect(page.locator("#voice")).to_be_hidden()
-
-
-def test_the_microphone_is_for_the_page_itself_alone(page):
-    policies = {
-        path: page.request.get(path).headers["permissions-policy"].split("microphone=")[1]
-        for path in ("/", "/embed", "/api/me")
-    }
-
-    assert policies == {"/": "(self)", "/embed": "()", "/api/me": "()"}

@@ -116,6 +116,9 @@ def test_answers_and_refusals_tell_browsers_to_be_careful(url):
         assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
         assert response.headers["Cache-Control"].startswith("no-")
     assert "unsafe" not in answers[0].headers["Content-Security-Policy"]
+    pages = (*(httpx.get(url + path) for path in ("/", "/embed")), answers[0])
+    microphones = [page.headers["Permissions-Policy"].split("microphone=")[1] for page in pages]
+    assert microphones == ["(self)", "()", "()"]
 
 
 @pytest.mark.parametrize(
