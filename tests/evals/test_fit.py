@@ -97,9 +97,6 @@ def test_the_packaged_model_knows_every_feature():
     assert set(load_model(None).factors) == set(WORDS)
 
 
-RNG = np.random.default_rng
-
-
 def answers(*kept: tuple[float, int, int]) -> list[tuple[float, bool]]:
     """Of each score: so many answers, and how many of them are wrong."""
     return [(score, number >= wrong) for score, count, wrong in kept for number in range(count)]
@@ -139,7 +136,7 @@ def test_no_threshold_at_or_below_the_level_beneath_is_certified():
 
 def test_the_promise_is_broken_in_at_most_a_tenth_of_samples():
     """Of all answers with a score s a share of (1 - s) is wrong: of those with at least .8 a tenth."""
-    rng, broken = RNG(7), 0
+    rng, broken = np.random.default_rng(7), 0
     for _ in range(1000):
         scores = rng.uniform(0.5, 1, 300)
         found = certify(np.column_stack([scores, rng.uniform(size=300) < scores]))
