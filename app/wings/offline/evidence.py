@@ -439,7 +439,7 @@ class Evidence:
         counts: Counter[tuple[int, int]] = Counter()
         crowded: dict[int, bool] = {}
         for row in best:
-            counts[self.statements[row].block] += 1
+            counts[self.statements[row].block] += not last[row]  # What is left out takes nobody's place.
             crowded[row] = counts[self.statements[row].block] > MOST_OF_BLOCK
         return sorted(best, key=lambda row: (last[row], crowded[row]))[:CANDIDATES]
 
@@ -468,7 +468,8 @@ class Evidence:
         ]  # "21:15" is a closing time.
         whole = ((held | implied).all(axis=1) | (told["near"] >= WHOLE)) & (kind >= 0)
         whole &= told["lacking"] + told["unnamed"] + told["doubtful"] == 0
-        self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=NEAR_PASSAGE * whole.any()))
+        is_said = whole | ((told["near"] >= WHOLE) & (kind >= 0) & (told["unnamed"] == 0))
+        self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=NEAR_PASSAGE * is_said.any()))
         # A passage on many things is far from the question that one statement in it answers.
         score[:] = np.minimum(1.0, np.where(told["meaning"] > score, told["meaning"], score) + HOLDS_ALL * whole)
 

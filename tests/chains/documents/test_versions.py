@@ -130,6 +130,8 @@ def test_documents_without_an_id_stay_as_they_are():
         ("Repealed on 1 March 2024.", {"superseded": "true"}),
         ("This notice takes effect on 1.7.2025.", {"valid_from": "2025-07-01"}),
         ("Valid until 31 December 2024.", {"valid_until": "31 December 2024"}),
+        ("# Rents\n\nThese rents were valid until 31 March 2021.", {"valid_until": "31 March 2021"}),
+        ("# Pool\n\n## Summer\n\nThese hours are valid until 31 March 2021.", {}),
         (
             "Gültig ab 1.1.2025\n\nErsetzt die Preisliste 2023",
             {"valid_from": "2025-01-01", "replaces": "die Preisliste 2023"},

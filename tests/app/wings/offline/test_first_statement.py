@@ -114,6 +114,15 @@ FIRST = {
             "They do on Sundays.",
         )
     ],
+    "a row without any tick is no label, and what is left out takes no place": [
+        (
+            "[Huts]\nHuts are dry.\n\nHuts are old.\n\nHuts are small.\n\nHuts are dear.\n\nHuts are far.\n\n"
+            "Huts are warm.\n\n"
+            "| Hut | Stove | Well |\n|---|---|---|\n| North | ✓ | ✓ |\n| South | | ✓ |\n| East | ✓ | ✓ |\n| Peak | | |",
+            "which huts have no well",
+            "Peak – Stove: no; Well: no",
+        )
+    ],
     "the figure of a code counts nothing": [
         (
             "[Prices]\n| Code | Work | Price |\n|---|---|---|\n| K2 | Sole | 18 € |\n| K3 | Two or more soles | 30 € |",
@@ -175,3 +184,9 @@ def test_a_statement_that_holds_all_that_is_asked_answers_it(question, passage, 
     answer = ask(question, f"[House rules > Day]\n{passage}", scores=[0.35])
     assert words in answer
     assert not is_not_sure(answer)
+
+
+def test_what_stands_side_by_side_and_holds_all_words_is_shown_though_the_passage_is_far():
+    entry = "[Fees]\nProof is a letter of the tax office. Without proof the highest fee is charged. Send it by June."
+    assert UNSURE in ask("what if I don't send proof", entry, scores=[0.12])
+    assert UNSURE not in ask("what if I don't send flowers", entry, scores=[0.12])
