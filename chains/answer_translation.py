@@ -65,8 +65,7 @@ class TranslateAnswer(Runnable[Scored, Translated]):
         return self._usable(await self._model.ainvoke(self._messages(input, answer), config), answer) if answer else {}
 
     def _messages(self, state: Scored, answer: str) -> list[BaseMessage]:
-        asked = HumanMessage(f"Question: {state['question']}\nAnswer: {answer}\nTranslation:")
-        return [self._instructions, asked]
+        return [self._instructions, HumanMessage(f"Question: {state['question']}\nAnswer: {answer}\nTranslation:")]
 
     def _usable(self, reply: BaseMessage | None, answer: str) -> Translated:
         """Return the reply as a translation, or nothing."""

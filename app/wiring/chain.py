@@ -279,15 +279,15 @@ class Answerer:
         if settings.retrieval.reformulation == "off":
             return verbatim
         folder, timeout_s = settings.prompt.folder, settings.llm.rewriting_timeout_s
-        text, options = partial(prompts.load, folder=folder), {"timeout_s": timeout_s}
-        asked = condensing_model(self.model(), clock, timeout_s=timeout_s)
-        is_foreign, condense, translate = self.is_foreign, None, None
-        if asked:
+        text, options = partial(prompts.load, folder=folder), dict[str, Any](timeout_s=timeout_s, clock=clock)
+        model, is_foreign = condensing_model(self.model(), clock, timeout_s=timeout_s), self.is_foreign
+        condense, translate = None, None
+        if model:
             with prompt_named("condense", folder):
-                condense = Condense(asked, prompt=text("condense"), clock=clock, **options)
-        if asked and is_foreign:
+                condense = Condense(model, prompt=text("condense"), **options)
+        if model and is_foreign:
             with prompt_named("translate", folder):
-                translate = Translate(asked, prompt=text("translate"), clock=clock, is_foreign=is_foreign, **options)
+                translate = Translate(model, prompt=text("translate"), is_foreign=is_foreign, **options)
         return Reformulate(
             word_similarity(),
             find=_find_in(index) if index else None,

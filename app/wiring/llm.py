@@ -62,8 +62,8 @@ def condensing_model(
         return None
     breaker, once = _breaker(clock, "query reformulation"), RetryPolicy(retries=0)
     provider = replace(model.providers[0], breaker=breaker, policy=once, timeout_s=timeout_s)
-    asked = ResilientChatModel(providers=(provider,), max_tokens=max_tokens, tokens=model.tokens)
-    return asked.bind(temperature=0, max_tokens=max_tokens)
+    rewriter = ResilientChatModel(providers=(provider,), max_tokens=max_tokens, tokens=model.tokens)
+    return rewriter.bind(temperature=0, max_tokens=max_tokens)
 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:

@@ -32,8 +32,8 @@ MARK: Final = re.compile(rf"\((?:[^()]*, )?(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\
 STATE: Final = re.compile(rf"\b(?:{OLDER}|{NOT_IN_FORCE}|{NOT_YET})\b")
 _PATTERNS: Final = dict(read_patterns(__package__, "versions.txt")[1])
 EDITION: Final = re.compile(f"{_PATTERNS['edition']}|{MARK.pattern}", re.IGNORECASE)
-_ARCHIVE, _CURRENT, _STATUS, _BOUND = (
-    re.compile(_PATTERNS[name], re.IGNORECASE) for name in ("archive", "current", "status", "bound")
+_ARCHIVE, _CURRENT, _STATUS, _OF_ALL, _BOUND = (
+    re.compile(_PATTERNS[name], re.IGNORECASE) for name in ("archive", "current", "status", "of_all", "bound")
 )
 _SAYS: Final = {
     name: re.compile(_PATTERNS[name], re.IGNORECASE | re.MULTILINE)
@@ -188,6 +188,11 @@ def holds_on(text: str, today: int | None = None) -> bool:
         if bound and (one.low > now if bound["later"] else one.high < now):
             return False
     return True
+
+
+def ends_all(text: str) -> bool:
+    """Say whether a statement ends what is below it, or begins it later: "These prices applied until May 2021"."""
+    return bool(_OF_ALL.match(text)) and not holds_on(text)
 
 
 def is_in_force(title: str) -> bool:

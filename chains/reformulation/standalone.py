@@ -297,12 +297,10 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: F
     words = fragment[start.start() if start else new[0].start : new[-1].end]
     replaced = [term for term in old if term.key in denied]
     codes = [term for term in old if term.shape != "word" or len(term.text) == 1]
-    behind = {one.key: two for one, two in pairwise(old) if two in codes and base[one.end : two.start].isspace()}
+    behind = {one.key: two for one, two in _adjoining(base) if two in codes}
+    modifiers = {two.key: one for one, two in _adjoining(base)}
     before = {two.key: one.key for one, two in _adjoining(fragment)}
-    ahead, modifiers = (
-        {one.key: two.key for one, two in _adjoining(fragment)},
-        {two.key: one for one, two in _adjoining(base)},
-    )
+    ahead = {one.key: two.key for one, two in _adjoining(fragment)}
     for term in new if old else ():
         if before.get(term.key) in behind:  # "Form E", and then "form AK".
             replaced.append(behind[before[term.key]])

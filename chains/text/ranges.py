@@ -1,4 +1,4 @@
-"""Look up a question's figures in ranges and limits ("two days" in "1-3 days"); in a table also "second", and ways."""
+"""Look up a question's figures in ranges and limits ("two days" in "1-3 days"); in tables "second", ways, "no"."""
 
 import re
 from collections.abc import Sequence
@@ -126,10 +126,10 @@ def crossed(rows: Sequence[Statement], question: str) -> Statement | None:
 _NUMBERED: Final = re.compile(r"(\D*[^\W\d])\W*(\d\w*)$")
 
 
-def other_rows(rows: Sequence[Statement], question: str) -> list[bool]:
+def ruled_out(rows: Sequence[Statement], question: str) -> list[bool]:
     """Return which rows the question leaves out: those of another number, or that say "no" where it asks which do."""
     pairs = zip(_numbered(rows, question), _denying(rows, question), strict=True)
-    return [is_other or is_denying for is_other, is_denying in pairs]
+    return [is_numbered or is_denying for is_numbered, is_denying in pairs]
 
 
 _WHICH: Final = re.compile(r"\W*(?:which|what|who|list|name)\b", re.IGNORECASE)

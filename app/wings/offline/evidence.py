@@ -15,7 +15,7 @@ from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
 from chains.text.quantities import Quantity, units_of
-from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, missed, other_rows, ranged
+from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, missed, ranged, ruled_out
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -135,10 +135,10 @@ class Evidence:
 
         An abbreviation that no statement holds as it is written is one of the asker's own.
         """
-        background, asked = self.question.background, {term.key for term in self.question.terms} & COUNTRIES
-        if asked and one.statement.kind == "row":
+        background, countries = self.question.background, {term.key for term in self.question.terms} & COUNTRIES
+        if countries and one.statement.kind == "row":
             own = {token.key for token in tokens(one.statement.cells[0].text)} & COUNTRIES
-            if own and own.isdisjoint(asked):  # A row of another country.
+            if own and own.isdisjoint(countries):  # A row of another country.
                 return False
         named = [name for name in background if any(self.question.terms[row].named for row in name)]
         known = named + [
@@ -318,7 +318,7 @@ class Evidence:
 
     def _others(self, places: Sequence[int], rows: Sequence[Statement], further: Matrix) -> Flags:
         entry, alone = self.statements[places[0]].entry, self._alone[places]
-        others: Flags = self._other_rows(rows, alone, entry) | other_rows(rows, self.question.text)
+        others: Flags = self._other_rows(rows, alone, entry) | ruled_out(rows, self.question.text)
         if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
             others[more] = self._other_rows([rows[at] for at in more.tolist()], alone[more], entry)
         return others
@@ -468,8 +468,8 @@ class Evidence:
         ]  # "21:15" is a closing time.
         whole = ((held | implied).all(axis=1) | (told["near"] >= WHOLE)) & (kind >= 0)
         whole &= told["lacking"] + told["unnamed"] + told["doubtful"] == 0
-        is_said = whole | ((told["near"] >= WHOLE) & (kind >= 0) & (told["unnamed"] == 0))
-        self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=NEAR_PASSAGE * is_said.any()))
+        holds_all = whole | ((told["near"] >= WHOLE) & (kind >= 0) & (told["unnamed"] == 0))
+        self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=NEAR_PASSAGE * holds_all.any()))
         # A passage on many things is far from the question that one statement in it answers.
         score[:] = np.minimum(1.0, np.where(told["meaning"] > score, told["meaning"], score) + HOLDS_ALL * whole)
 

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Final
 
 from app.wings.offline.matching import Matrix
-from chains.documents.versions import holds_on
+from chains.documents.versions import ends_all
 from chains.text.statements import Statement, read_statements
 
 _HEADER: Final = re.compile(r"\[.*\]$|(\[\d+\]) (?:Source: .+ - Page \S+|(.+))$")
@@ -21,9 +21,6 @@ _OF_MAIL: Final = re.compile(r"(?:From|To|Cc): .*@|Date: .*\d\d:\d\d:\d\d")
 _EXAMPLE: Final = re.compile(r"\b(?:examples?|illustrations?|sample calculations?)\b", re.IGNORECASE)
 _SUPPOSES: Final = re.compile(
     r"\W*(?:(?:worked |another )?example\b|for (?:example|instance)\b|suppose\b|assum(?:e|ing)\b|imagine\b)", re.I
-)
-_HOLDS: Final = re.compile(
-    r"(?:this|these|all|the)\b.{0,60}\b(?:appl(?:y|ies|ied)|valid|in (?:force|effect)|effective)\b", re.I
 )
 _FIGURE: Final = re.compile(r"\d")
 _YEAR: Final = re.compile(r"\b20\d\d\b")
@@ -122,7 +119,7 @@ def older_rows(shown: Sequence[Entry]) -> set[int]:
         id(below)
         for entry in shown
         for place, one in enumerate(entry.statements)
-        if _HOLDS.match(one.said) and not holds_on(one.said)
+        if ends_all(one.said)
         for below in entry.statements[place + 1 :]
         if below.headings == one.headings and below.kind != "sentence"
     }

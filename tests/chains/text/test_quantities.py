@@ -4,7 +4,7 @@ import pytest
 
 from chains.text.asking import gives_what_is_asked
 from chains.text.quantities import quantities, units_of
-from chains.text.ranges import crossed, extreme, other_rows, ranged
+from chains.text.ranges import crossed, extreme, ranged, ruled_out
 from chains.text.statements import read_statements
 from chains.text.words import searchable
 
@@ -193,9 +193,9 @@ def test_the_hours_of_a_hotline_are_no_telephone_number():
 def test_a_numbered_row_is_the_one_of_its_number_or_none():
     text = "| Box | Month | Year |\n| --- | --- | --- |\n| Box 48 | 58 | 590 |\n| Box 58 | 68 | 690 |"
     rows = [one for one in read_statements(text) if one.kind == "row"]
-    assert other_rows(rows, "What does box 58 cost a year?") == [True, False]
-    assert other_rows(rows, "What does Box 81 cost?") == [True, True]
-    assert other_rows(rows, "Which box costs 58 a month?") == [False, False]
+    assert ruled_out(rows, "What does box 58 cost a year?") == [True, False]
+    assert ruled_out(rows, "What does Box 81 cost?") == [True, True]
+    assert ruled_out(rows, "Which box costs 58 a month?") == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_numbered_row_is_the_one_of_its_number_or_none():
 def test_rows_that_say_no_are_left_out_where_it_is_asked_which_say_yes(question, others):
     text = "| Plan | Mailbox | Locker |\n|---|---|---|\n| Day | no | yes |\n| Flex | yes | no |\n| Full | yes | extra |"
     rows = [one for one in read_statements(text) if one.kind == "row"]
-    assert other_rows(rows, question) == others
+    assert ruled_out(rows, question) == others
 
 
 @pytest.mark.parametrize(
