@@ -124,7 +124,8 @@ def _best(question: str, words: Sequence[Token], weights: NDArray[np.float32], e
     best = max(said, key=lambda place: fits[place])
     if statements[best].kind != "row":
         return best, True
-    rows = [place for place in said if statements[place].block == statements[best].block]
+    block = statements[best].block  # A note in the table is no row of it.
+    rows = [place for place in said if statements[place].block == block and statements[place].kind == "row"]
     held = strengths[rows] @ weights
     in_range = np.array(ranged([statements[row] for row in rows], quantities(question)), dtype=np.float32)
     worth = held + in_range * float(held.max() or 1)

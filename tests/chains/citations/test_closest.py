@@ -77,6 +77,11 @@ def test_at_most_three_passages_stand_in_the_order_of_the_retriever():
     assert len(found) == MOST
 
 
+def test_a_note_in_a_table_is_no_row_of_it():
+    text = "| Dog | Price |\n|---|---|\n| Small | 52 |\n| Prices hold. | Prices hold. |\n| Large | 63 |"
+    assert marked("price of a small dog", text) == ["| Small | 52 |"]
+
+
 @given(st.text(max_size=80), st.lists(st.text(alphabet="ab#| \n.-é1", max_size=400), max_size=5))
 def test_a_quote_is_what_its_offsets_say(question, contents):
     for one, content in zip(closest_passages(question, [*map(passage, contents)]), contents, strict=False):
