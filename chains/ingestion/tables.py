@@ -19,7 +19,7 @@ MOST_HEADS = 5
 # A key-value list of two columns holds values of so many kinds; a column of amounts holds one.
 KINDS_OF_A_LIST = 3
 
-_VALUE = re.compile(r"[-+\u2212±<>~≈$€£¥(]*\s*\d(?!\d*(?:st|nd|rd|th)\b)|[-–—]$")
+VALUE = re.compile(r"[-+\u2212±<>~≈$€£¥(]*\s*\d(?!\d*(?:st|nd|rd|th)\b)|[-–—]$")
 _LETTER = re.compile(r"[^\W\d_]")
 _DAY = re.compile(rf"(?:{'|'.join([*SHORT_NAMES, *SHORT_NAMES.values()])})s?\b", re.IGNORECASE)  # Or a month.
 _YEAR = re.compile(r"(?:19|20)\d\d(?:\s?[/–-]\s?\d{2,4})?$")
@@ -29,9 +29,10 @@ _KINDS = {
     "date": re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}\.? \w{3,9} \d{4}"),
     "address": re.compile(r"\S+@\S+|https?://|www\."),
     "amount": re.compile(r"[$€£¥]?\s?[-+]?\d[\d.,]*\s?(?:%|[$€£¥]|[A-Z]{3})?$"),
-    "measure": _VALUE,
+    "measure": VALUE,
 }
-_MARKDOWN_TABLE = re.compile(r"^\|.*\n(\| ?---.*(?:\n|\Z))(?:\|.*(?:\n|\Z))*", re.MULTILINE)
+# A table goes on with rows on the next page, unless they are a head.
+_MARKDOWN_TABLE = re.compile(r"^\|.*\n(\| ?---.*(?:\n|\Z))(?:(?:\f\n(?!.*\n\| ?---))?\|.*(?:\n|\Z))*", re.MULTILINE)
 
 
 class Cell(NamedTuple):
@@ -101,7 +102,7 @@ def table_text(grid: Grid, *, following: Grid = ()) -> str:
     columns or rows are lines.
     """
     rows = _without_blanks(grid)
-    above, rows = _above_the_head(rows)
+    above, rows = above_the_head(rows)
     lines = [_words(row) for row in above]
     # Two names with their values, such as author and version, stand above a wider table.
     about = len(rows) == 2 and [*map(_filled, rows)] == [2, 2] and following and _filled(following[0]) != 2  # noqa: PLR2004
@@ -180,7 +181,7 @@ def _without_blanks(grid: Grid) -> Grid:
     return rows if len(columns) == width else [[row[column] for column in columns] for row in rows]
 
 
-def _above_the_head(rows: Grid) -> tuple[Grid, Grid]:
+def above_the_head(rows: Grid) -> tuple[Grid, Grid]:
     """Part the titles and notes above a table from it: rows of one cell, or of fewer cells than the table has."""
     usual = Counter(map(_filled, rows)).most_common(1)[0][0] if rows else 0
     number = 0
@@ -221,13 +222,13 @@ def _heads_go_on(rows: Grid, number: int) -> bool:
     """Say whether a row is a further row of the head: the one above groups columns, and this one names them."""
     above, row = rows[number - 1], rows[number]
     own = [place for place in row if place.text and place.row != above[0].row]
-    if not own or any(_VALUE.match(place.text) for place in own if not place.is_head and not _YEAR.match(place.text)):
+    if not own or any(VALUE.match(place.text) for place in own if not place.is_head and not _YEAR.match(place.text)):
         return False
     groups = [left for left, right in pairwise(above) if left.text and left == right]
     shared = any(place.text and place.row == upper.row >= 0 for place, upper in zip(row, above, strict=True))
     below = zip(row, rows[number + 1], strict=True)
     names_values = not above[0].text and any(
-        _VALUE.match(cell.text) and not _VALUE.match(name.text) for name, cell in below
+        VALUE.match(cell.text) and not VALUE.match(name.text) for name, cell in below
     )
     if groups and (shared or not row[0].text or names_values):
         return True
@@ -242,7 +243,7 @@ def _heads_go_on(rows: Grid, number: int) -> bool:
 
 def has_head(rows: Grid) -> bool:
     """Say whether the first row names the columns, by what stands below it: names are no values like those."""
-    rows = _above_the_head(_without_blanks(rows))[1]
+    rows = above_the_head(_without_blanks(rows))[1]
     if not rows or _is_marked(rows[0]):
         return bool(rows)
     if len(rows) == 1 or all(_DAY.match(row[0].text) for row in rows):  # The first one is a day like the others.
@@ -259,8 +260,8 @@ def has_head(rows: Grid) -> bool:
 
 def _is_value(text: str, below: Sequence[str]) -> bool:
     """Say whether a cell of the first row is a value like those below it; `2025` or `20 ft` may name a column."""
-    values = [cell for cell in below if _VALUE.match(cell)]
-    if not _VALUE.match(text) or len(values) * 2 < len([cell for cell in below if cell]) or not values:
+    values = [cell for cell in below if VALUE.match(cell)]
+    if not VALUE.match(text) or len(values) * 2 < len([cell for cell in below if cell]) or not values:
         return False
     if _LETTER.search(text) and sum(1 for cell in values if _LETTER.search(cell)) * 2 < len(values):
         return False

@@ -12,6 +12,7 @@ import pypdfium2
 from numpy.typing import NDArray
 
 from app.adapters.documents.pdf import open_pdf, page_lines
+from app.adapters.documents.pdf_tables import with_tables
 from app.adapters.documents.process import run
 from chains.text.letters import letters, placed_letters
 
@@ -52,7 +53,9 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
         with open_pdf(Path(task["path"])) as document:
             number, chunks = task["page"], task["chunks"]
             lines, _ = (page_lines(document, number - 1) if 0 < number <= len(document) else None) or ([], [])
-            text = letters("".join(line.text for line in lines))  # A scan has none that could be compared.
+            text = letters(
+                "".join(line.text for line in with_tables([lines])[0])
+            )  # A scan has none that could be compared.
             has_words = not text or (chunks and all(letters(chunk) in text for chunk in chunks))
             if not 0 < number <= len(document) or not has_words:
                 return {"problem": "the file has changed"}

@@ -19,14 +19,13 @@ from app.adapters.documents.pdf_headings import (
     without_running,
 )
 from app.adapters.documents.pdf_lines import PART_OF_PAGE, Line, joined, picture_part, read_lines, text_of
-from app.adapters.documents.pdf_tables import grids, in_reading_order, in_rows, tables, with_tables
+from app.adapters.documents.pdf_tables import clear_grids, grids, in_rows, with_tables
 from chains.errors import IngestionError
 from chains.ingestion.source import (
     MAX_NAME,
     PAGE_BREAK,
     Heading,
     SourceText,
-    Table,
     given,
     left_out,
     own_title,
@@ -34,7 +33,7 @@ from chains.ingestion.source import (
     title_of,
     without_controls,
 )
-from chains.ingestion.tables import one_line
+from chains.ingestion.tables import markdown_tables, one_line
 from chains.regular_files import open_file
 
 UNSEEN = "white, without ink or off the page"
@@ -127,7 +126,8 @@ def page_lines(document: pypdfium2.PdfDocument, number: int) -> tuple[list[Line]
         with closing(document[number]) as page:
             tables = grids(page)
             lines, unseen = read_lines(page, lambda *edges: any(table.parts(*edges) for table in tables))
-            return with_values(document, page, in_rows(in_reading_order(lines), tables)), unseen
+            lines = in_rows(lines, tables)
+            return with_values(document, page, in_rows(lines, clear_grids(lines))), unseen
     except pypdfium2.PdfiumError:
         return None
 
@@ -137,7 +137,7 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
         msg = f"none of its {len(pages)} pages has text; if it is a scan, install tesseract (see INGEST_OCR_LANGUAGES)"
         raise IngestionError(msg)
     kept, contents = without_contents(joined(without_running([page.lines for page in pages])))
-    kept, written = with_tables(kept)
+    kept = with_tables(kept)
     found = list(headings(kept))
     texts = [text_of(lines) for lines in kept]
     places = list(placed_pages([text for text, _ in texts]))
@@ -152,9 +152,10 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
     is_alone = found and found[0].page == 0 and all(heading.level > found[0].level for heading in found[1:])
     title = without_controls(found[0].text)[:MAX_NAME] if is_alone else ""
     warnings = [f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning]
+    text = PAGE_BREAK.join(text for text, _ in texts)
     without = [f"the table of contents on page {number + 1} is left out" for number in contents[:1]]
     return SourceText(
-        PAGE_BREAK.join(text for text, _ in texts),
+        text,
         0,
         _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), title),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
@@ -163,12 +164,7 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
             for part in found
             if part.page not in covers
         ),
-        tables=tuple(
-            sorted(
-                Table(at(area.page, area.head), at(area.page, area.head + area.heads), at(area.last_page, area.end))
-                for area in (*written, *tables(kept))
-            )
-        ),
+        tables=tuple(markdown_tables(text)),
         warnings=(*warnings, *left_out((text for page in pages for text in page.unseen), UNSEEN), *without),
     )
 

@@ -167,7 +167,7 @@ def _on_page(lines: Sequence[Line], size: float, bold: bool) -> Iterator[tuple[i
         while style and end < len(lines):
             above, line, part = lines[end - 1], lines[end], _part(lines[end].text)
             is_near = above.bottom - line.top < LINE_GAP * line.size and _look(line) == _look(above)
-            if not is_near or line.cells or (part < style.part and part <= NUMBERED):
+            if not is_near or line.pieces or (part < style.part and part <= NUMBERED):
                 break
             end += 1
         text = " ".join(line.text for line in lines[place:end])
@@ -208,7 +208,7 @@ def _reads_like_heading(line: Line) -> bool:
         len(line.text.split()) <= MOST_WORDS
         and letters >= max(3, len(line.text.replace(" ", "")) / 2)
         and line.numbers <= 2  # noqa: PLR2004 - "Item 7" and a year.
-        and not line.cells
+        and not line.pieces
         and not line.text.endswith((",", ";", ":"))
         and not (line.text.endswith(".") and _part(line.text) == UNNUMBERED)
         and (line.text[0].isalnum() or line.text[0] in OPENING)

@@ -114,24 +114,24 @@ _HYPHENS = str.maketrans({"\x02": HYPHEN, "\ufffe": HYPHEN, "\xa0": " "})
 _SPACES = re.compile(r"\s+")
 _BLANKS = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 _NUMBER = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
-# Two pieces stand on one row where their middles differ by less than this part of their height.
-ROW_TOLERANCE = 0.35
 # A gap of this part of a line's height is the end of a paragraph.
 PARAGRAPH_GAP, SENTENCE_GAP = 0.5, 1.6  # The second one within a sentence.
-# A gap of so many heights of a line stands between the cells of a table; a longer line is not looked at.
-CELL_GAP, LONGEST_HEADING = 1.5, 200
-
-
+# Between the cells of a table stands a gap of so many heights of a line, and less before the sign of an amount; where
+# the file draws the blanks of the gap, it is wider.
+PIECE_GAP, SIGN_GAP, CELL_GAP = 1.0, 0.5, 1.5
+CURRENCIES = "$€£¥"
+MARK = re.compile(r"\W*|\W*(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]", re.IGNORECASE)  # Of a list.
 Parts = Callable[[float, float, float], bool]
 
 
 class Piece(NamedTuple):
-    """A part of a line that stands apart from the next one, and its edges."""
+    """A part of a line that stands apart from the next one, and its box, which may be lower or higher than the next."""
 
-    left: float
-    right: float
     text: str
+    left: float
+    bottom: float
+    right: float
+    top: float
 
 
 class Line(NamedTuple):
@@ -146,11 +146,11 @@ class Line(NamedTuple):
     top: float
     italic: bool = False
     pieces: tuple[Piece, ...] = ()  # Where there are gaps as between columns.
-    cells: bool = False  # Its words stand apart like the cells of a table; looked at where they might be a heading.
+    is_row: bool = False  # It holds the cells of a row of a table.
 
     @property
     def parts(self) -> tuple[Piece, ...]:
-        return self.pieces or (Piece(self.left, self.right, self.text),)
+        return self.pieces or (Piece(self.text, self.left, self.bottom, self.right, self.top),)
 
     @property
     def numbers(self) -> int:
@@ -167,7 +167,7 @@ def read_lines(page: pypdfium2.PdfPage, parts: Parts = lambda *_: False) -> tupl
         unseen = Unseen(page, text)
         spans = ((start, unseen.without(start, letters)) for start, letters in _spans(text))
         lines = [line for start, letters in spans if (line := _line(text, start, letters, parts))]
-        return _rows(lines), unseen.texts
+        return lines, unseen.texts
 
 
 def text_of(lines: Sequence[Line]) -> tuple[str, list[int]]:
@@ -184,7 +184,7 @@ def text_of(lines: Sequence[Line]) -> tuple[str, list[int]]:
 
 def _follows(above: Line, line: Line) -> bool:
     if BAR in (above.text[:2], line.text[:2]):
-        return above.text[:2] == line.text[:2]
+        return above.text[:2] == line.text[:2] and line.is_row
     gap = (above.bottom - line.top) / max(above.size, line.size)
     goes_on = line.size == above.size and line.text[:1].islower() and above.text[-1:].isalpha()
     return -above.size <= above.bottom - line.top and gap < (SENTENCE_GAP if goes_on else PARAGRAPH_GAP)
@@ -213,24 +213,19 @@ def _line(text: pypdfium2.PdfTextPage, start: int, letters: str, parts: Parts) -
     _, low, right, high = text.get_charbox(last, loose=True)
     bold, italic = map(all, zip(_font(text, first), _font(text, last), strict=True))
     size = round(2 * (top - bottom)) / 2
-    words = pairwise(_WORD.finditer(letters) if (bold or shown.isupper()) and len(shown) <= LONGEST_HEADING else ())
-    gaps = (
-        text.get_charbox(start + word.start())[0] - text.get_charbox(start + before.end() - 1)[2]
-        for before, word in words
-    )
-    cells = any(gap > CELL_GAP * size for gap in gaps)
     pieces = tuple(_pieces(text, start, letters, size, parts))
     right, top, bottom = max(left, right), max(top, high), min(bottom, low)
-    return Line(shown, size, bold, left, bottom, right, top, italic, pieces, cells)
+    return Line(shown, size, bold, left, bottom, right, top, italic, pieces)
 
 
 def _pieces(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float, parts: Parts) -> Iterator[Piece]:
-    """Yield the parts of a line between rules, or gaps that no blanks fill; nothing where it has neither."""
+    """Yield the parts of a line between rules, or gaps; nothing where it has neither."""
     edges: list[tuple[int, int]] = [(0, 0)]
     for blank in _BLANKS.finditer(letters):
         before, after = (text.get_charbox(start + near) for near in (blank.start() - 1, blank.end()))
         is_filled = raw.FPDFText_IsGenerated(text, start + blank.start()) != 1
-        is_gap = not is_filled and after[0] - before[2] > CELL_GAP * size
+        gap = SIGN_GAP if letters[blank.end()] in CURRENCIES else CELL_GAP if is_filled else PIECE_GAP
+        is_gap = not MARK.fullmatch(letters, 0, blank.start()) and not before[0] <= after[0] <= before[2] + gap * size
         if is_gap or parts(before[2], after[0], (before[1] + before[3]) / 2):
             edges.append(blank.span())
     if len(edges) == 1:
@@ -238,8 +233,10 @@ def _pieces(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float, 
     for (_, first), (end, _) in pairwise([*edges, (len(letters), 0)]):
         words = letters[first:end]
         if shown := _SPACES.sub(" ", storable(words.translate(_HYPHENS))).strip():
-            places = (start + first + len(words) - len(words.lstrip()), start + first + len(words.rstrip()) - 1)
-            yield Piece(text.get_charbox(places[0])[0], text.get_charbox(places[1])[2], shown)
+            begin, last = start + first + len(words) - len(words.lstrip()), start + first + len(words.rstrip()) - 1
+            (_, bottom, _, top), (_, low, _, high) = (text.get_charbox(place, loose=True) for place in (begin, last))
+            left, right = text.get_charbox(begin)[0], text.get_charbox(last)[2]
+            yield Piece(shown, left, min(bottom, low), right, max(top, high))
 
 
 def _font(text: pypdfium2.PdfTextPage, number: int) -> tuple[bool, bool]:
@@ -248,49 +245,6 @@ def _font(text: pypdfium2.PdfTextPage, number: int) -> tuple[bool, bool]:
     raw.FPDFText_GetFontInfo(text, number, name, _NAME_BYTES, flags)
     shown = name.value.decode("latin-1")
     return bool(flags.value & _FORCE_BOLD or _BOLD.search(shown)), bool(_ITALIC.search(shown))
-
-
-def _rows(lines: list[Line]) -> list[Line]:
-    """Put amounts behind the label that stands on their row: some files draw a table column by column."""
-    rows: list[Line] = []
-    by_height: dict[int, list[int]] = {}
-    for line in lines:
-        middle = round((line.top + line.bottom) / 2)
-        near = (number for height in (middle, middle - 1, middle + 1) for number in by_height.get(height, ()))
-        found = next((number for number in near if _is_row(rows[number], line)), None)
-        if found is None:
-            by_height.setdefault(middle, []).append(len(rows))
-            rows.append(line)
-        else:
-            rows[found] = _joined(rows[found], line)
-    return rows
-
-
-def _is_row(one: Line, other: Line) -> bool:
-    """Say whether two pieces stand side by side, and one of them is an amount: two columns of prose are not a row."""
-    if abs(one.top + one.bottom - other.top - other.bottom) / 2 > ROW_TOLERANCE * min(one.size, other.size):
-        return False
-    apart = other.left >= one.right - 1 or one.left >= other.right - 1
-    return apart and (_is_amount(one) or _is_amount(other))
-
-
-def _is_amount(line: Line) -> bool:
-    return len(_NUMBER.findall(line.text)) > len(_LETTER.findall(line.text))
-
-
-def _joined(one: Line, other: Line) -> Line:
-    first, second = sorted((one, other), key=lambda line: line.left)
-    return Line(
-        f"{first.text} {second.text}",
-        max(one.size, other.size),
-        one.bold and other.bold,
-        first.left,
-        min(one.bottom, other.bottom),
-        second.right,
-        max(one.top, other.top),
-        pieces=tuple(piece for line in (first, second) for piece in line.parts),
-        cells=True,
-    )
 
 
 # Words that a hyphen follows, and words that one stands before: three-phase, duty-free.
@@ -321,7 +275,11 @@ def joined(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         stays = is_chain or hyphened.casefold() in known or _FIRST.match(halves[1]) or _SECOND.match(halves[2])
         return hyphened if stays or not halves[2][0].islower() else whole
 
-    return [[line._replace(text=_HALVES.sub(word, line.text)) for line in lines] for lines in parted]
+    def whole(line: Line) -> Line:
+        pieces = (piece._replace(text=_HALVES.sub(word, piece.text)) for piece in line.pieces)
+        return line._replace(text=_HALVES.sub(word, line.text), pieces=tuple(pieces))
+
+    return [[whole(line) if HYPHEN in line.text else line for line in lines] for lines in parted]
 
 
 _HYPHENED = re.compile(r"\w+(?:-\w+)*")

@@ -2,7 +2,7 @@ import pytest
 
 from app.adapters.documents.pdf import load_pdf
 from app.adapters.documents.pdf_headings import headings, report_title, without_running
-from app.adapters.documents.pdf_lines import Line, read_lines, text_of
+from app.adapters.documents.pdf_lines import Line, Piece
 from benchmarks.documents import laid_out_pdf
 from chains.ingestion.chunks import Chunker
 
@@ -38,7 +38,7 @@ def test_a_line_that_stands_out_is_a_heading(found):
         line("2022 2021 2020", bold=True),
         line("This sentence is bold and ends with a full stop.", bold=True),
         line("Item 7. Management's Discussion 24", bold=True),
-        line("Region Owned Leased", bold=True)._replace(cells=True),
+        line("Region Owned Leased", bold=True)._replace(pieces=(Piece("Region", 60, 0, 90, 10),)),
         line("USA"),
         line("and the rest of a sentence", bold=True),
         line("☒ Annual report under section 13", bold=True),
@@ -123,17 +123,6 @@ def test_what_the_cover_of_a_report_shows_large_is_no_section(tmp_path):
 
     assert source.metadata["title"] == "ACME CORP 2022 10-K"
     assert [heading.text for heading in source.headings] == ["Costs"]
-
-
-def test_a_table_that_is_drawn_column_by_column_is_read_row_by_row(tmp_path):
-    import pypdfium2
-
-    file = tmp_path / "table.pdf"
-    file.write_bytes(laid_out_pdf(["| Net sales | 1,577 | 1,373", "| Net earnings | 371 | 346"], by_column=True))
-    with pypdfium2.PdfDocument(file) as document:
-        text, _ = text_of(read_lines(document[0])[0])
-
-    assert text == "Net sales 1,577 1,373\nNet earnings 371 346"
 
 
 COVER = """UNITED STATES

@@ -1,81 +1,99 @@
-import pytest
+from fpdf import FPDF
 
 from app.adapters.documents.pdf import load_pdf
-from app.adapters.documents.pdf_lines import Line
-from app.adapters.documents.pdf_tables import FoundTable, tables
 from benchmarks.documents import laid_out_pdf
-from chains.ingestion.chunks import Chunk, Chunker
+from chains.ingestion.chunks import Chunker
 
 WORDS = "These are the words of a paragraph, which is set in the size that most of the text has."
-HEAD = "Years ended December 31 2022 2021"
-ROWS = ["Net sales 1,577 1,373", "Cost of sales (1,011) (902)", "Other - 4.2%"]
+PRICES = [
+    ("Room", "Price of half a day", "Price of a full day"),
+    ("Assembly Hall in Castle Street", "165.00", "290.00"),
+    ("Pod", "14.00", "24.00"),
+    ("Mill Room with the old loom", "54.00", "96.00"),
+]
+WRITTEN = """| Room | Price of half a day | Price of a full day |
+| --- | --- | --- |
+| Assembly Hall in Castle Street | 165.00 | 290.00 |
+| Pod | 14.00 | 24.00 |
+| Mill Room with the old loom | 54.00 | 96.00 |"""
 
 
-def lines(*texts: str) -> list[Line]:
-    return [Line(text, 10, False, 60, 690 - 12 * place, 400, 700 - 12 * place) for place, text in enumerate(texts)]
+def draw(page: FPDF, rows, *, layout: str = "NONE", padding: float = 3, width: float = 220) -> None:
+    form = {"borders_layout": layout, "padding": padding, "v_align": "M", "text_align": "LEFT", "line_height": 13}
+    with page.table(width=width, **form) as table:
+        for cells in rows:
+            table.row(cells)
 
 
-def chunks(file, markup: list[str]) -> list[Chunk]:
-    file.write_bytes(laid_out_pdf(markup))
-    return Chunker(size=300, overlap=0).split(load_pdf(file))
+def test_cells_that_wrap_belong_to_their_row_without_rules(page, read):
+    draw(page, PRICES)
+    assert WRITTEN in read().text
 
 
-def test_a_head_and_the_rows_below_it_are_a_table():
-    assert tables([lines(WORDS, HEAD, *ROWS, WORDS)]) == [FoundTable(0, 1, 0, 5)]
+def test_cells_that_wrap_belong_to_their_row_where_only_the_head_is_ruled(page, read):
+    draw(page, PRICES, layout="SINGLE_TOP_LINE")
+    assert WRITTEN in read().text
 
 
-def test_a_label_between_rows_belongs_to_the_table():
-    assert tables([lines(HEAD, ROWS[0], "Current assets:", ROWS[1], ROWS[2], "The notes belong to this.")]) == [
-        FoundTable(0, 0, 0, 5)
-    ]
+def test_lines_of_a_head_that_stand_side_by_side_are_its_cells(page, read):
+    names = [("Hall", *(f"Price of {time} for a {guest}" for time in ("days", "eves") for guest in ("club", "firm")))]
+    draw(page, [*names, ("North", "1", "2", "3", "4"), ("South", "5", "6", "7", "8")], layout="ALL", width=260)
+    assert f"| {' | '.join(names[0])} |\n| ---" in read().text
 
 
-def test_bold_names_of_columns_are_a_head():
-    names = lines("Region Owned Leased")[0]._replace(bold=True, cells=True)
-    assert tables([[names, *lines(*ROWS)]]) == [FoundTable(0, 0, 0, 4)]
+def test_rows_of_amounts_close_together_are_rows(page, read):
+    draw(page, [("Fuel", "Litres"), ("Diesel", "1,200"), ("Gas", "450"), ("Oil", "60")], padding=0)
+    assert "| Fuel | Litres |\n| --- | --- |\n| Diesel | 1,200 |\n| Gas | 450 |\n| Oil | 60 |" in read().text
 
 
-def test_a_table_goes_on_where_the_next_page_begins_with_rows():
-    assert tables([lines(WORDS, HEAD, *ROWS), lines(*ROWS, WORDS)]) == [FoundTable(0, 1, 1, 3)]
+def test_two_rows_of_names_are_one_head(page, read):
+    with page.table(width=300, num_heading_rows=2) as table:
+        first = table.row()
+        first.cell("Ward", rowspan=2)
+        first.cell("Weekdays", colspan=2)
+        table.row(("Guests", "Until"))
+        for cells in (("North", "2", "19"), ("South", "3", "20")):
+            table.row(cells)
+    assert "| Ward | Weekdays: Guests | Weekdays: Until |\n| --- | --- | --- |\n| North | 2 | 19 |" in read().text
 
 
-def test_a_head_that_the_next_page_repeats_begins_a_table():
-    assert tables([lines(HEAD, *ROWS), lines(HEAD, *ROWS)]) == [FoundTable(0, 0, 0, 4), FoundTable(1, 0, 1, 4)]
+def test_an_empty_line_stands_between_two_tables(page, read):
+    draw(page, PRICES, layout="ALL")
+    page.ln(12)
+    draw(
+        page,
+        [("Fine", "Early", "Late", "Court"), ("Ticket", "35", "70", "no"), ("Lane", "80", "99", "yes")],
+        layout="ALL",
+    )
+    source = read()
+    assert f"{WRITTEN}\n\n| Fine |" in source.text
+    assert len(source.tables) == 2
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["In 2022 we sold more than in 2021.", *ROWS],
-        [HEAD, WORDS],
-        [HEAD, ROWS[0], WORDS],
-        ROWS,
-        [HEAD, "Item 7. Discussion 24", "Item 8. Statements 35"],
-    ],
-)
-def test_what_has_no_head_or_no_rows_is_no_table(texts):
-    assert tables([lines(*texts)]) == []
+def test_an_address_beside_a_date_is_no_table(page, read):
+    for number, (left, right) in enumerate(
+        (("Harwick Libraries", "14 March 2025"), ("12 Castle Street", "Our sign: RH"))
+    ):
+        for across, words in ((40, left), (300, right)):
+            page.text(across, 60 + 14 * number, words)
+    page.text(40, 120, "Dear Mrs Finch, the room is yours on the second of May, as you asked for in your letter.")
+    assert "|" not in read().text
 
 
-def test_every_chunk_of_a_long_table_knows_its_head(tmp_path):
-    rows = [f"Costs of office {number} {number},000 {number},500" for number in range(10, 40)]
-    found = chunks(tmp_path / "long.pdf", ["# Costs", WORDS, HEAD, *rows])
-
-    first, *others = [chunk for chunk in found if "office" in chunk.text]
-    assert HEAD in first.text + first.context
-    assert len(others) > 2
-    assert [chunk.context for chunk in others] == [HEAD] * len(others)
-
-
-def test_a_table_that_goes_on_over_a_page_without_headings_keeps_its_head(tmp_path):
-    file = tmp_path / "pages.pdf"
-    file.write_bytes(laid_out_pdf([WORDS, HEAD, *ROWS], [*ROWS, WORDS]))
-    assert [(chunk.page, chunk.context) for chunk in Chunker(size=300).split(load_pdf(file))] == [(1, ""), (2, HEAD)]
+def test_every_chunk_of_a_long_table_knows_its_head(page, read):
+    draw(page, [PRICES[0], *((f"Office number {number}", f"{number},000", "9") for number in range(10, 70))], width=300)
+    source = read()
+    first, *others = Chunker(size=300, overlap=0).split(source)
+    assert len(others) > 4
+    assert {chunk.context for chunk in others} == {"\n".join(WRITTEN.split("\n")[:2])}
+    assert {chunk.page for chunk in others} == {1, 2}
+    assert first.context == ""
 
 
-def test_a_chunk_that_holds_the_head_does_not_repeat_it(tmp_path):
-    found = chunks(tmp_path / "short.pdf", ["# Costs", HEAD, *ROWS, "# Words", WORDS])
-    assert [chunk.context for chunk in found] == ["", ""]
+def test_a_table_that_is_drawn_column_by_column_is_read_row_by_row(tmp_path):
+    rows = ["| Sales | 1,577 | 1,373", "| Earnings | 371 | 346"]
+    (tmp_path / "table.pdf").write_bytes(laid_out_pdf([WORDS, *rows], by_column=True))
+    assert "Sales 1,577 1,373\nEarnings 371 346" in load_pdf(tmp_path / "table.pdf").text
 
 
 LEAVE = "Nurses and midwives who attend an approved course, with the consent of their ward and on written request"
