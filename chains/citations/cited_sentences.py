@@ -11,6 +11,7 @@ from langchain_core.runnables.utils import AddableDict
 
 from chains.citations.markers import Range, find_markers
 from chains.state import SO_FAR, Citation
+from chains.text.negation import negates
 from chains.text.statements import MARKER, sentence_bounds
 from chains.text.tokens import tokens
 
@@ -19,7 +20,6 @@ _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1")
 _TABLE_RULE = re.compile(r"[ \t]*\n?[ \t]*\|?[ \t]*:?-{2,}")
 FEWEST_WORDS, SPELT_OUT = 2, 6  # Words that carry something; all words of a sentence that has one of them.
 ADJACENCY = 6  # Most characters between two adjacent markers: a blank, a comma, "and".
-_DENIES = re.compile(r"\b(?:is|are|was|were|has|have|do|does|may|must|can) ?(?:not|n['’]t)\b|\bcannot\b")
 _DANGLING = re.compile(r"\s+(?=[.,;:!?)])")
 
 
@@ -64,7 +64,7 @@ def sentences_of(answer: str, markers: Sequence[tuple[int, int]]) -> list[Senten
         said = tokens(words[label.end() :] if label else words)
         content = [token for token in said if token.weight > 0]
         is_worded = bool(content) and len(said) >= SPELT_OUT and VERB.search(words)  # "You may not let it to others."
-        is_denial = bool(content) and _DENIES.search(words)  # "Lunch is not."
+        is_denial = bool(content) and negates(words)  # "Lunch is not."
         is_figure = any(token.kind == "number" for token in content)
         says_something = len(content) >= FEWEST_WORDS or is_figure or is_worded or is_denial
         if says_something and not _TABLE_RULE.match(answer, end):

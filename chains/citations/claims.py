@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.comparison import denied
 from chains.citations.markers import inside
 from chains.citations.numbering import source_key
 from chains.documents.versions import edition_of, series_of
 from chains.state import Passage
+from chains.text.negation import denied
 from chains.text.quantities import SINCE, Quantity, quantities
 from chains.text.statements import Statement, read_statements, sentences
 from chains.text.tokens import WEIGHTS, Token, tokens

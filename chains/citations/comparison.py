@@ -13,6 +13,7 @@ from chains.citations.cited_sentences import LONGEST_SENTENCE
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Cell, Evidence, Matrix, match
 from chains.citations.markers import inside
 from chains.ports import WordSimilarity
+from chains.text.negation import denied
 from chains.text.quantities import Quantity, quantities
 from chains.text.statements import MARKER, Statement
 from chains.text.tokens import ORDINALS, WEIGHTS, Token, tokens
@@ -250,13 +251,6 @@ def _worth(keys: Collection[str], weights: Mapping[str, float]) -> float:
     return sum(weights.get(key, 0.0) for key in keys)
 
 
-REACH: Final = 4  # Words after a negation that may hold what it denies, and words before it that may open a condition.
-
-_NEGATIONS: Final = word_set("not no never without neither nor cannot none nobody nothing nowhere")
-_CONTRACTIONS: Final = ("n't", "n’t")
-# A limit denies nothing: "not more than 5 days", "not only", "no later than", "not until".
-_LIMITS: Final = word_set("more less fewer later earlier sooner than only just until unless before after yet")
-_CONDITIONS: Final = word_set("if when where whether unless until")
 # Words that deny without a negation: "prohibited" for "not allowed".
 _DENIALS: Final = word_set(LISTS["denials"])
 
@@ -270,25 +264,3 @@ def _denied_here_alone(words: Sequence[Token], others: Sequence[Token]) -> bool:
 
 def _holds(words: Sequence[Token], some: frozenset[str]) -> bool:
     return any(word.text.lower() in some for word in words)
-
-
-def is_negation(word: Token) -> bool:
-    text = word.text.lower()
-    return text in _NEGATIONS or text.endswith(_CONTRACTIONS)
-
-
-def denied(words: Sequence[Token]) -> set[str]:
-    """Return the words that a negation before them denies, outside conditions."""
-    keys = set()
-    for place, negation in enumerate(words):
-        if is_negation(negation) and not _holds(words[max(0, place - REACH) : place], _CONDITIONS):
-            behind = words[place + 1 : place + 1 + REACH]
-            if behind and negation.key == "no" and behind[0].start == negation.end + len(", "):
-                continue  # "No, it is": the whole answer.
-            said = (
-                word for word in behind if word.text.lower() in _LIMITS or (word.weight > 0 and word.key != "longer")
-            )
-            word = next(said, None)  # "no longer" denies what follows it.
-            if word and word.text.lower() not in _LIMITS:
-                keys.add(word.key)
-    return keys

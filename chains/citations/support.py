@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.comparison import CLASH_FACTORS, Comparison, is_negation
+from chains.citations.comparison import CLASH_FACTORS, Comparison
 from chains.citations.evidence import NOTHING_ASKED, YES_OR_NO, Asked, Evidence, Matrix
 from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.letters import letters
-from chains.text.tokens import tokens
+from chains.text.negation import negates
 
 # `tests/evals/test_model_answers.py` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6  # From this support on, a passage says what a sentence says.
@@ -102,7 +102,7 @@ def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
     """Return where the passage says the sentence: word for word, if not too long, or as a restated row or item."""
     text, wholes = evidence.text, [sentence.strip(), sentence.strip(" .")]
     verdict, _, rest = wholes[0].partition(", ")
-    if verdict.lower() in YES_OR_NO and (verdict.lower() == "no") == any(map(is_negation, tokens(rest))):
+    if verdict.lower() in YES_OR_NO and (verdict.lower() == "no") == negates(rest):
         wholes += [rest, rest[:1].upper() + rest[1:]]  # "No, a licence is not accepted" quotes "A licence ..."
     for wanted in wholes:
         start = text.find(wanted) if len(wanted) <= QUOTE_LIMIT else -1

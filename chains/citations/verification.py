@@ -13,12 +13,13 @@ from itertools import pairwise, product
 from typing import Final
 
 from chains.citations.cited_sentences import VERB, Sentence, without
-from chains.citations.comparison import Comparison, is_negation
+from chains.citations.comparison import Comparison
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, evidence_of
 from chains.citations.support import LEAST_SUPPORT, NONE, Support, support, support_of
 from chains.documents.versions import editions_in, series_of, version_order
 from chains.ports import WordSimilarity
 from chains.state import Citation, Passage
+from chains.text.negation import negates
 from chains.text.tokens import Token, tokens
 from chains.text.words import plain_words
 
@@ -164,10 +165,9 @@ def leading(sentences: Iterable[Sentence], asked: Asked) -> Sentence | None:
     """
     for sentence in sentences:
         is_addressed = _NO_CLAIM.match(sentence.words) or says_nothing_found(sentence.words)
-        everything = tokens(sentence.words)
-        words = [word for word in everything if word.weight > 0 or word.text.lower() in YES_OR_NO]
+        words = [word for word in tokens(sentence.words) if word.weight > 0 or word.text.lower() in YES_OR_NO]
         known = [word.key in asked.keys for word in words]
-        is_echo = len(words) < FEWEST_WORDS and all(known) and not any(map(is_negation, everything))
+        is_echo = len(words) < FEWEST_WORDS and all(known) and not negates(sentence.words)
         if sentence.is_claim and not is_addressed and not is_echo and any(known):
             return sentence
     return None

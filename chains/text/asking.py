@@ -62,7 +62,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
         r"|\bwhat (?:do|must|should) (?:i|we|you) (?:(?:have|need) to )?(?:do|bring|need|prepare|provide|show|take)\b",
     ),
     ("manner", r"\bhow (?:do|does|did|to|can|could|should|would)\b|\bsteps\b"),
-    ("exception", r"^\W*(?:wh\w+|list|name)\b.*(?:\b(?:not|never|cannot|except|exclu\w+|exempt\w*)\b|n['’]t\b)"),
+    ("exception", rf"^\W*(?:wh\w+|list|name)\b.*(?:\b(?:except|exclu\w+|exempt\w*)\b|{LISTS['negation']})"),
 )
 _ASKS: Final = {kind: re.compile(form, re.IGNORECASE) for kind, form in _FORMS}
 MEASURED: Final[frozenset[Kind]] = frozenset({"duration", "count", "share", "money", "number", "date"})
@@ -118,7 +118,7 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "where": re.compile(rf"\b(?:in|at|on|near|from|to|of) (?:the )?{_NO_DAY}[A-Z]|{LISTS['where']}"),
     "definition": re.compile(r"\b(?:is|are|means?|stands for|refers to)\b"),
     "verdict": re.compile(LISTS["verdict"], re.IGNORECASE),
-    "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
+    "exception": re.compile(rf"\b(?:except|exclu\w+|exempt\w*|unless)\b|{LISTS['negation']}", re.I),
 }  # fmt: skip
 STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "address", "duration", "count", "share", "money")
 """Kinds whose figures have a measure by which another kind is told: the first that is asked for counts."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from chains.text.negation import negates
 from chains.text.quantities import UNITS, Quantity, quantities
 from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
@@ -133,13 +134,12 @@ def ruled_out(rows: Sequence[Statement], question: str) -> list[bool]:
 
 
 _WHICH: Final = re.compile(r"\W*(?:which|what|who|list|name)\b", re.IGNORECASE)
-_NO: Final = re.compile(r"\b(?:not|no|without|never)\b|n['’]t\b", re.IGNORECASE)
 
 
 def _denying(rows: Sequence[Statement], question: str) -> list[bool]:
     """Return which rows say "no" in the column that "Which plans have a mailbox?" names, or "yes" for "which not"."""
     asked = {word.key for word in tokens(question)} if _WHICH.match(question) else set()
-    unwanted = "yes" if _NO.search(question) else "no"
+    unwanted = "yes" if negates(question) else "no"
     for place, name in enumerate(rows[0].columns[1:] if asked else (), start=1):
         cells = [row.cells[place].text.lower() if place < len(row.cells) else "" for row in rows]
         if {"yes", "no"} <= {*cells} and asked >= {word.key for word in tokens(name)}:

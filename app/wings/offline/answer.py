@@ -12,9 +12,9 @@ from app.wings.offline.evidence import FEATURES, NEAR_PASSAGE, VERDICT, Evidence
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.passages import Candidate
 from app.wings.offline.ranker import Ranker
-from chains.citations.comparison import is_negation
 from chains.text.asking import LISTED, STRICT, fits
 from chains.text.letters import escape_brackets, one_line
+from chains.text.negation import NEGATION, negates
 from chains.text.ranges import missed
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
@@ -129,7 +129,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         and {verdict(one, evidence) for one in close} <= {word, ""}
     ):
         opening = quoted.partition(" ")[0]
-        is_name = any(token.weight and not is_negation(token) for token in tokens(opening)) or opening == "I"
+        is_name = (any(token.weight for token in tokens(opening)) and not negates(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
     missing = [] if is_sure else evidence.missing
     return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=missing)
@@ -241,7 +241,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     alone = len(items) == 1 and statement.is_label
     telling = (statement.kind == "item" or len(items) > 1) and (alone or asked & words_of(label).keys.keys())
     lead = f"{escape_brackets(label)}:" if label and telling and not label.endswith("?") else ""
-    denied = {any(map(is_negation, tokens(text))) for text in (statement.above, evidence.question.text)}
+    denied = {negates(text) for text in (statement.above, evidence.question.text)}
     is_same = len(denied) == 1 and evidence.asks(f"{entry.header} {statement.above}")
     is_same = is_same and ("verdict" in evidence.question.wants or not VERDICT.match(items[0]))
     if statement.kind != "row" and statement.above.endswith("?") and not is_same:
@@ -261,12 +261,12 @@ def verdict(one: Candidate, evidence: Evidence) -> Verdict:
         return ""
     if one.statement.kind == "row":  # All its columns that say yes or no say the same.
         values = {said for cell in one.statement.cells if (said := cell.text.lower()) in {"yes", "no"}}
-        is_sure = len(values) == 1 and not any(map(is_negation, tokens(question.text)))
+        is_sure = len(values) == 1 and not negates(question.text)
         return "" if not is_sure else "Yes" if values == {"yes"} else "No"
     asked, *asked_without = _WITHOUT.split(question.text, maxsplit=1)
     said, *without = _WITHOUT.split(text, maxsplit=1)
-    negations = sum(map(is_negation, tokens(said))) + bool(_DENIES.search(said))
-    if _CONDITION.search(f"{asked} {text}") or any(map(is_negation, tokens(asked))) or negations > 1:
+    negations = len(NEGATION.findall(said)) + bool(_DENIES.search(said))
+    if _CONDITION.search(f"{asked} {text}") or negates(asked) or negations > 1:
         return ""
     permits, requires = bool(_PERMITS.search(asked)), bool(_REQUIRES.search(asked))
     lacked, lacking, keys = (
