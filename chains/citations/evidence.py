@@ -30,13 +30,17 @@ _PERIODS: Final = frozenset({"duration", "months"})
 
 
 class Cell(NamedTuple):
-    """A cell below its column, but the first of a row, or an item of a list; `about` are words of what it is of."""
+    """What gives something: a cell below its column, but the first of a row, an item of a list, or another statement.
+
+    `about` are words of what it is of, and `block` that of its table or list; -1 in prose.
+    """
 
     statement: Statement
     text: str
     about: frozenset[str]
     numbers: frozenset[str]
     kinds: frozenset[str]
+    block: int
 
     def may_be(self, kind: str) -> bool:
         """Return whether it gives a quantity of a kind, or none: a row with a price has no other duration."""
@@ -45,16 +49,16 @@ class Cell(NamedTuple):
 
 def _cells(statements: Iterable[Statement]) -> Iterator[Cell]:
     for one in statements:
-        cells = [cell.text for cell in one.cells[:MOST_CELLS]]
+        cells = [cell.text for cell in one.cells[:MOST_CELLS]] if one.kind == "row" else []
         names = [*one.columns, *[""] * len(cells)]
-        given = [("", one.words)] if one.kind == "item" else list(zip(names, cells, strict=False))[1:]
-        for column, text in given:
+        for column, text in list(zip(names, cells, strict=False))[1:] or [("", one.words)]:
             written = text.strip(" -–—").casefold()
             number = frozenset(word.key for word in tokens(text) if word.kind == "number")
             if written and text != column:  # The head of a table says nothing.
                 others = [cell for cell in cells or [text] if number or not cells or cell is not text]
                 about = frozenset(word.key for word in tokens(" ".join([one.group, column, *others])))
-                yield Cell(one, written, about, number, frozenset(figure.kind for figure in quantities(text)))
+                kinds = frozenset(figure.kind for figure in quantities(text))
+                yield Cell(one, written, about, number, kinds, one.block if one.kind in {"row", "item"} else -1)
 
 
 @dataclass(frozen=True, slots=True)

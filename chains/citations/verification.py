@@ -144,7 +144,7 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
     if (
         any(word.key in asked.names and word.key not in held for word in words)
         or (theirs is not None and ours not in held and all(word.key != theirs for word in words))
-        or compared.gives_a_figure_to_another_subject(asked)
+        or compared.gives_a_figure_to_another_subject()
         or (is_short and held.isdisjoint(asked.keys))
     ):
         return replace(best, score=FOREIGN * best.score)
