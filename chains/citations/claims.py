@@ -93,8 +93,7 @@ class Claim:
     `text[start:end]` is the statement; `words` say what the claim is about, `also` are all words that may: of the
     statement, of the headings above it and of the title. `said` are the statement's own, `names` the names among them.
     `conditions` are the other figures that belong to it, `values` all of the statement. `group` is the list or the
-    table that the statement is an item of, `beside` the other cells of its row, and `between` the words of those
-    between its head and the value. `path` are the headings above.
+    table that the statement is an item of, `beside` the other cells of its row. `path` are the headings above.
     """
 
     start: int
@@ -113,7 +112,6 @@ class Claim:
     is_row: bool = False
     group: str = ""
     beside: str = ""
-    between: frozenset[str] = frozenset()
     path: tuple[str, ...] = ()
 
     def is_repeated_in(self, said: Collection[str]) -> bool:
@@ -132,10 +130,9 @@ class ClaimReader:
     def about(self, document: str, title: str, place: str = "") -> About:
         """Return what a document with a title is about; `place` is the jurisdiction that its metadata names."""
         words = [word for word in tokens(title) if word.weight > 0 or word.text.isupper()]
-        names = {word.key for word in words if word.text[0].isdigit() or self._is_name(word)}
-        place = place.casefold()
-        place = "" if place in EVERYWHERE else place
-        return About(keys(words), frozenset(names) - IN_NO_TITLE, place, document, series_of(title), edition_of(title))
+        names = frozenset(word.key for word in words if word.text[0].isdigit() or self._is_name(word)) - IN_NO_TITLE
+        place = "" if place.casefold() in EVERYWHERE else place.casefold()
+        return About(keys(words), names, place, document, series_of(title), edition_of(title))
 
     def claims(self, text: str, about: About, path: Iterable[str] = (), head: str = "") -> Iterator[Claim]:
         """Yield the claims of a markdown text below the headings of `path`; `head` is that of a table which goes on."""
@@ -161,7 +158,7 @@ class ClaimReader:
             return
         read = [quantities(cell.text) for cell in cells]
         subject = tokens(f"{row.group} {cells[0].text}")
-        key, between = keys(subject, least=_SOFT), frozenset[str]()
+        key = keys(subject, least=_SOFT)
         notes = [word for cell, found in zip(cells, read, strict=True) if not found for word in tokens(cell.text)]
         group = "\n".join([*claim.path, *columns])
         for place in range(1, len(cells)):
@@ -169,8 +166,8 @@ class ClaimReader:
             numbers = [*read[0], *quantities(columns[place])]
             around = [*notes, *own, *above, *subject, *tokens(columns[0])]
             beside = "|".join(one.text for one in cells if one != cell)
-            words = key | between | keys(above, least=_SOFT)
-            base = replace(claim, is_row=True, group=group, beside=beside, between=between, words=words)
+            words = key | keys(above, least=_SOFT)
+            base = replace(claim, is_row=True, group=group, beside=beside, words=words)
             for one in read[place]:
                 if one.measure or cell.text == cell.text[one.start : one.end]:
                     rest = [word for word in own if not one.start <= word.start < one.end]
@@ -182,8 +179,6 @@ class ClaimReader:
             if not read[place] and is_short and (len(said) > 1 or self._is_name(said[0])):
                 named = replace(base, value=keys(own, least=_SOFT), written=cell.text, values=())
                 yield self._complete(named, [], around, numbers)
-            elif not read[place]:
-                between |= keys(own)
 
     def _in_sentence(self, sentence: str, claim: Claim) -> Iterator[Claim]:
         is_question = sentence.rstrip("*_ \"'").endswith("?")

@@ -6,7 +6,7 @@ from chains.citations.contradiction import contradict
 COMMON = {"guid", "import", "requir", "servic", "term", "air", "sea", "freight", "quot", "memo", "price", "list", "tax"}
 
 
-def contradicts(first: str, second: str, titles=("Guide", "Memo"), asked=(), **about) -> bool:
+def contradicts(first: str, second: str, titles=("Guide", "Memo"), asked=frozenset(), **about) -> bool:
     reader = ClaimReader(COMMON)
     mine, theirs = (
         list(reader.claims(text, reader.about(f"{place}", title, **about)))
