@@ -10,8 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from markdown_it.helpers import parseLinkDestination
-
 LONGEST_GROUP = 80
 LONGEST_CODE_SPAN = 2000
 LONGEST_RANGE = 20
@@ -296,13 +294,8 @@ def _link_end(answer: str, start: int, end: int, links: Collection[str]) -> int:
     is_link |= following in {"(", "["} and answer[start - 1 : start] == "!"
     if following == ":" and answer[end + 1 : end + 2].isspace():
         is_link |= "://" in answer[end : end + 12]
-    elif following == "(" and not is_link:
-        limit = min(len(answer), end + LONGEST_LINK)
-        line_end = answer.find("\n", end, limit)
-        limit = limit if line_end < 0 else line_end
-        if answer.find(")", end, limit) >= 0:
-            destination = parseLinkDestination(answer, end + 1, limit)
-            is_link = destination.ok and answer[destination.pos : destination.pos + 1] in {")", " "}
+    elif following == "(":
+        is_link |= _LINK.match(answer, end, end + LONGEST_LINK) is not None
     return end if is_link else 0
 
 

@@ -20,6 +20,7 @@ from chains.state import Passage
 SECTION_WEIGHT = 0.3
 SURE_SECTION = 0.85  # From here on a section makes up for a short form of the title that says little.
 _ANY = 0.01
+A_HEADING = 0.9  # How well a section fits that stands on the path of headings.
 FEWEST_LETTERS = 4  # Of a section that stands without its title.
 FULL_TITLE = 3  # Words of a title in escaped brackets that needs no section beside it.
 
@@ -178,15 +179,16 @@ def section_similarity(section: str, passage: Passage) -> float:
     metadata = passage["metadata"]
     if page := _PAGE.fullmatch(section):
         return float(str(metadata.get("page")) == page[1])
-    path, own = _headings(metadata.get("section_path")), str(metadata.get("section") or "")
+    own, path = str(metadata.get("section") or ""), _headings(metadata.get("section_path"))
+    headings = [(own, 1.0), *((heading, A_HEADING) for heading in path)]
     if number := _NUMBER.fullmatch(section):
-        return max([float(_leading_number(own) == number[1])] + [0.9 * (_leading_number(h) == number[1]) for h in path])
+        return max(worth * (_leading_number(heading) == number[1]) for heading, worth in headings)
     written = [section, *_PATH.split(section)]
     if _leading_number(section) == _leading_number(own):
         written.append(_unnumbered(section))
-    fits = [similarity(part, own) for part in written]
-    fits += [0.9 * similarity(part, heading) for part in written for heading in path]
-    return max(fits, default=0.0)
+    elif not _leading_number(section):
+        headings.append((_unnumbered(own), 1.0))
+    return max(worth * similarity(part, heading) for part in written for heading, worth in headings)
 
 
 def _leading_number(heading: str) -> str | None:
@@ -203,19 +205,11 @@ def _headings(path: object) -> list[str]:
 def with_section(text: str, shown: Sequence[Passage]) -> list[Passage]:
     """Return the passages that have a section of this name or number, or of this whole path, whatever their title."""
     named = _named(text)
-    parts = _PATH.split(named)
     is_name = len(named) >= FEWEST_LETTERS and (named[0].isupper() or named[0].isdecimal())
-    plain_words = not _LABELLED_NUMBER.fullmatch(named) and not is_name
-    return [] if plain_words else [passage for passage in shown if all(_is_heading(part, passage) for part in parts)]
-
-
-def _is_heading(text: str, passage: Passage) -> bool:
-    metadata = passage["metadata"]
-    headings = [str(metadata.get("section") or ""), *_headings(metadata.get("section_path"))]
-    if _LABELLED_NUMBER.fullmatch(text) and (number := _NUMBER.fullmatch(text)):
-        return any(_leading_number(heading) == number[1] for heading in headings)
-    names = [name for heading in headings for name in (heading, _unnumbered(heading))]
-    return normalise(text) in {normalise(name) for name in names} - {""}
+    if not is_name and not _LABELLED_NUMBER.fullmatch(named):
+        return []
+    parts = _PATH.split(named)
+    return [one for one in shown if all(section_similarity(part, one) >= A_HEADING for part in parts)]
 
 
 def _unnumbered(heading: str) -> str:

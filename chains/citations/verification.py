@@ -8,18 +8,20 @@ supports ("Our quotes do not include duty [1].") is an answer as well.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
-from typing import Final
+from typing import Final, NamedTuple
 
 from chains.citations.cited_sentences import VERB, Sentence, without
 from chains.citations.comparison import Comparison
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, evidence_of
+from chains.citations.markers import inside
 from chains.citations.support import LEAST_SUPPORT, NONE, Support, support, support_of
 from chains.documents.versions import editions_in, series_of, version_order
 from chains.ports import WordSimilarity
 from chains.state import Citation, Passage
 from chains.text.negation import negates
+from chains.text.quantities import quantities
 from chains.text.tokens import Token, tokens
 from chains.text.words import plain_words
 
@@ -128,15 +130,14 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
     evidence = evidence_of(passage)
     added = {word.text.lower() for word in tokens(sentence) if word.weight >= CONTENT and word.key not in asked.keys}
     is_echo = bool(asked.words) and added <= YES_OR_NO
-    compared = Comparison(sentence, evidence, similarity, NOTHING_ASKED if is_echo else asked)
+    compared = Comparison(sentence, evidence, similarity, asked)
     best = support_of(compared)
     if is_echo and best.score < 1:
         return replace(best, score=ECHO * best.score)
     words, held = compared.content, evidence.occurrences.keys() | evidence.heading
-    # "SG" is short for Singapore.
-    if short := {word.key for word in words if word.text.isupper() and len(word.text) == len("SG")}:
-        names = {other.key for statement in evidence.statements for other in statement.tokens if other.kind == "name"}
-        held |= {key for key in short for name in names if name[0] == key[0] and key[1] in name[1:]}
+    short = [word.key for word in words if word.text.isupper() and len(word.text) == len("SG")]
+    for name in {other.key for one in evidence.statements for other in one.tokens if short and other.kind == "name"}:
+        held |= {key for key in short if name[0] == key[0] and key[1] in name[1:]}  # "SG" is short for Singapore.
     quotes_all = best.score >= 1 and any(one.words.strip(" .") == best.quote.strip(" .") for one in evidence.statements)
     is_short = bool(asked.words) and len(words) < FEWEST_WORDS and not quotes_all
     # The passage may speak of another country or carrier than the question, and the statement hide it.
@@ -228,23 +229,21 @@ _FORMERLY: Final = re.compile(
 _MINUEND: Final = re.compile(r"(?:from|than|compared|instead of|rather than)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A part of a sentence, its words, and the places of the sources that hold all of it that any source holds."""
+class _Part(NamedTuple):
+    """A part of a sentence, its words, and the places of the sources that hold all of it that any source holds.
+
+    `subject` are its words before its verb; all where it has none.
+    """
 
     text: str
-    words: tuple[Token, ...]
+    words: list[Token]
+    subject: list[Token]
+    has_verb: bool
     holders: frozenset[int]
 
     @property
     def numbers(self) -> list[Token]:
         return [word for word in self.words if word.kind == "number"]
-
-    @property
-    def subject(self) -> list[Token]:
-        """The words before its verb; all of them where it has none."""
-        verb = VERB.search(self.text)
-        return [word for word in self.words if not verb or word.end <= verb.start()]
 
 
 def support_together(
@@ -256,52 +255,51 @@ def support_together(
     of its own takes those of the part before. What rises has to rise, and what was has to stand in the older version.
     A passage that adds nothing is left out.
     """
-    held = [_held(passage, passages) for passage in passages]
+    titles = [str(passage["metadata"].get("title") or "") for passage in passages]
+    held = [_held(passage, titles) for passage in passages]
     bounds = sorted({0, len(sentence), *(cut.start() for cut in _PART.finditer(sentence))})
     parts = [part for start, end in pairwise(bounds) if (part := _part(sentence[start:end], held)).words]
-    if not parts or not all(part.holders for part in parts) or any(_is_made_up(part, held) for part in parts):
-        return {}
-    if not (_grows_as_said(sentence, parts) and _follows_versions(parts, passages)):
+    is_made_up = not parts or any(_is_made_up(part, held) for part in parts)
+    if is_made_up or not _grows_as_said(sentence, parts) or not _follows_versions(parts, titles):
         return {}
     found: dict[int, Support] = {}
     for place, passage in enumerate(passages):
-        if not any(part.holders == {place} for part in parts):
-            continue
-        words = _words_of(place, parts, held)
-        for edition in editions_in(str(passage["metadata"].get("title") or "")):
-            words = words.replace(edition, " ")
-        support = verify([words], [passage], similarity, asked) if words else None
-        if support is None or not support.supported:
-            return {}
-        found[place] = support
+        if any(part.holders == {place} for part in parts):
+            words = _words_of(place, parts, held)
+            for edition in editions_in(titles[place]):
+                words = words.replace(edition, " ")
+            support = verify([words], [passage], similarity, asked) if words else None
+            if support is None or not support.supported:
+                return {}
+            found[place] = support
     return found if all(part.holders & found.keys() for part in parts) else {}
 
 
-def _held(passage: Passage, passages: Sequence[Passage]) -> frozenset[str]:
+def _held(passage: Passage, titles: Sequence[str]) -> frozenset[str]:
     """Return the words that a passage and its heading hold, without the editions of the others' titles."""
     evidence, title = evidence_of(passage), str(passage["metadata"].get("title") or "")
-    others = " ".join(word for one in passages for word in editions_in(str(one["metadata"].get("title") or "")))
-    theirs = {word.key for word in tokens(others)} - {word.key for word in tokens(title)}
-    return evidence.heading.union(evidence.occurrences) - theirs
+    editions = {word.key for one in titles for word in tokens(" ".join(editions_in(one)))}
+    return evidence.heading.union(evidence.occurrences) - (editions - {word.key for word in tokens(title)})
 
 
 def _part(text: str, held: Sequence[frozenset[str]]) -> _Part:
-    spans = [change.span() for change in _CHANGE.finditer(text)]
-    words = tuple(
+    spans, verb = [change.span() for change in _CHANGE.finditer(text)], VERB.search(text)
+    words = [
         word
         for word in tokens(text)
-        if (word.weight >= CONTENT or word.kind == "name")
-        and not any(start <= word.start < end for start, end in spans)
-    )
+        if (word.weight >= CONTENT or word.kind == "name") and not inside(word.start, spans)
+    ]
     known = {word.key for word in words} & frozenset().union(*held)
-    return _Part(text, words, frozenset(place for place, some in enumerate(held) if known <= some))
+    subject = [word for word in words if not verb or word.end <= verb.start()]
+    holders = frozenset(place for place, some in enumerate(held) if known <= some)
+    return _Part(text, words, subject, verb is not None, holders)
 
 
 def _is_made_up(part: _Part, held: Sequence[frozenset[str]]) -> bool:
-    """Return whether no source holds a number or a name of a part, or many of its words."""
+    """Return whether no source holds all that any does, or none holds a number, a name or many words of a part."""
     lacking = [word for word in part.words if all(word.key not in some for some in held)]
     is_exact = any(word.kind == "name" or word.text[0].isdecimal() for word in lacking)
-    return is_exact or len(lacking) > MOST_REWORDED * len(part.words)
+    return not part.holders or is_exact or len(lacking) > MOST_REWORDED * len(part.words)
 
 
 def _words_of(place: int, parts: Sequence[_Part], held: Sequence[frozenset[str]]) -> str:
@@ -310,41 +308,33 @@ def _words_of(place: int, parts: Sequence[_Part], held: Sequence[frozenset[str]]
     Nothing is returned where a part takes over what the source does not hold.
     """
     said, head = list[str](), parts[0]
-    theirs = frozenset().union(*held) - held[place]
     for part in parts:
-        is_own = place in part.holders
-        has_verb = bool(VERB.search(part.text))
-        if part is not head and is_own and place not in head.holders and not (has_verb and part.subject):
-            taken = head.subject if has_verb else head.words
-            lacking = [word for word in taken if word.kind != "number" and word.key in theirs]
+        has_subject = part.has_verb and bool(part.subject)
+        if part is not head and place in part.holders and place not in head.holders and not has_subject:
+            taken = head.subject if part.has_verb else head.words
+            lacking = [word for word in taken if word.kind != "number" and word.key not in held[place]]
             new = [word for word in part.words if word.kind != "number" and any(word.key not in some for some in held)]
-            if (has_verb and lacking) or len(lacking) > len(new) or not (has_verb or part.numbers):
+            if len(lacking) > (0 if part.has_verb else len(new)) or not (part.has_verb or part.numbers):
                 return ""
             said += [word.text for word in taken if word.key in held[place]]
-        if is_own:
+        if place in part.holders:
             said.append(_CHANGE.sub(" ", part.text).strip(" ,;:–—"))
-        if has_verb and part.subject:
-            head = part
+        head = part if has_subject else head
     return " ".join(" ".join(said).split())
 
 
 def _grows_as_said(sentence: str, parts: Sequence[_Part]) -> bool:
     """Return whether what is said to rise or to be more does: from 42 to 55, 24 in Kestrel than 18 in Dunmore."""
-    is_more, is_less = _MORE.search(sentence), _LESS.search(sentence)
-    if bool(is_more) == bool(is_less):
+    is_more, is_less = bool(_MORE.search(sentence)), bool(_LESS.search(sentence))
+    given = [(bool(_MINUEND.match(part.text)), one.low) for part in parts for one in quantities(part.text)[:1]]
+    before, after = (next((figure for is_old, figure in given if is_old is was), None) for was in (True, False))
+    if is_more == is_less or before is None or after is None:
         return True
-    given = [part for part in parts if part.numbers]
-    before = next((part for part in given if _MINUEND.match(part.text)), None)
-    after = next((part for part in given if part is not before), None)
-    if not (before and after):
-        return True
-    first, last = (float(part.numbers[0].key) for part in (before, after))
-    return last > first if is_more else last < first
+    return after > before if is_more else after < before
 
 
-def _follows_versions(parts: Sequence[_Part], passages: Sequence[Passage]) -> bool:
+def _follows_versions(parts: Sequence[_Part], titles: Sequence[str]) -> bool:
     """Return whether what was stands in an older version of the document that holds what is."""
-    titles = [str(passage["metadata"].get("title") or "") for passage in passages]
     given = [part for part in parts if part.numbers and len(part.holders) == 1 and not editions_in(part.text)]
     older, newer = (
         [titles[next(iter(part.holders))] for part in given if bool(_FORMERLY.search(part.text)) == is_old]
@@ -352,6 +342,5 @@ def _follows_versions(parts: Sequence[_Part], passages: Sequence[Passage]) -> bo
     )
     return not any(
         series_of(old) == series_of(new) != "" and version_order(old) > version_order(new)
-        for old in older
-        for new in newer
+        for old, new in product(older, newer)
     )

@@ -55,7 +55,10 @@ GARAGE = (
     ("Tyres", "Winter tyres have at least 4 mm of tread."),
 )
 
+RELEASES = (("Client", "The client is version 1.2.3."), ("Server", "The server is version 1.2.4."))
+
 RIGHT: list[tuple[Sources, str]] = [
+    (RELEASES, "The server (version 1.2.4) is higher than the client (version 1.2.3) [1][2]."),
     (TRAVEL, "The allowance rose from 42 to 55 euro [1] [2]."),
     (TRAVEL, "The allowance rose from 42 to 55 euro [1][2]."),
     (TRAVEL, "The daily allowance was raised from 42 euro in 2023 to 55 euro in 2025 [2][1]."),
