@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.evidence import NOTHING_ASKED, Asked, Cell, Evidence, Matrix, match
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Cell, Evidence, Matrix, match
 from chains.citations.markers import inside
 from chains.ports import WordSimilarity
 from chains.text.negation import denied
@@ -20,6 +21,7 @@ from chains.text.tokens import ORDINALS, WEIGHTS, Token, tokens
 from chains.text.words import LISTS, word_set
 
 Clash = Literal["none", "misplaced", "contradicted"]
+Weights = NDArray[np.float64]
 
 CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "contradicted": 0.25}
 CLASH_COVERAGE: Final = 0.6  # The share of the sentence's words that make two numbers speak of one thing.
@@ -95,27 +97,42 @@ class Comparison:
     def clash(self) -> Clash:
         """Return what in the evidence contradicts the sentence: another figure, a negation, or a value's place.
 
-        A figure is rivalled where the statement that holds most of the sentence's words gives only other figures of the
-        measure (currency, percentage, the same noun after it). It is `contradicted` where the evidence has it nowhere,
-        and `misplaced` where only beside other words. Precision comes first.
+        Precision comes first.
         """
-        statements, weights = self.evidence.statements, np.array([word.weight for word in self.content])
+        if clash := self._rivalled():
+            return clash
+        nearest, shares = self._nearest(np.array([word.weight for word in self.content]))
+        others = self.evidence.statements[nearest].tokens
+        differ = _denied_here_alone(self.words, others) or _denied_here_alone(others, self.words)
+        is_denied = differ and shares[nearest] >= DENIAL_COVERAGE
+        return "misplaced" if is_denied or self._is_misplaced() else "none"
+
+    def _nearest(self, weights: Weights) -> tuple[int, Weights]:
+        """Return the place of the statement that holds most of the words' weights, and the share that each holds."""
         held = np.where(self.strengths == 1.0, weights, 0.0).sum(axis=1)  # BLAS warns of a product now and then.
-        place, shares = int(held.argmax()), held / max(weights.sum(), 1e-6)
-        nearest = statements[place]
+        return int(held.argmax()), held / max(weights.sum(), 1e-6)
+
+    def _rivalled(self) -> Clash | None:
+        """Return what it means that a figure has a rival; None where none has.
+
+        That is where the statement that holds most of the other words gives only other figures of the measure
+        (currency, percentage, the same noun after it). The figure is `contradicted` where the evidence has it nowhere,
+        `misplaced` where only beside other words.
+        """
+        weights = np.array([0.0 if word.kind == "number" else word.weight for word in self.content])
+        nearest, shares = self._nearest(weights)
+        statements = self.evidence.statements
+        is_near = np.count_nonzero(weights[self.strengths[nearest] == 1.0]) >= _FEWEST_SHARED
         rivalled = [
             figure
             for figure in self.own or self.repeated
-            if self._clashes(figure.quantity, nearest)
-            and 2 * max(shares[[figure.keys <= home.keys for home in statements]], default=0.0) < shares[place]
+            if self._clashes(figure.quantity, statements[nearest])
+            and 2 * max(shares[[figure.keys <= home.keys for home in statements]], default=0.0) < shares[nearest]
         ]
-        is_near = np.count_nonzero(self.strengths[place] == 1.0) >= _FEWEST_SHARED
-        if rivalled and is_near and shares[place] >= CLASH_COVERAGE:
-            is_elsewhere = all(figure.keys <= self.evidence.occurrences.keys() for figure in rivalled)
-            return "misplaced" if is_elsewhere else "contradicted"
-        differ = _denied_here_alone(self.words, nearest.tokens) or _denied_here_alone(nearest.tokens, self.words)
-        is_denied = differ and shares[place] >= DENIAL_COVERAGE
-        return "misplaced" if is_denied or self._is_misplaced() else "none"
+        if not rivalled or not is_near or shares[nearest] < CLASH_COVERAGE:
+            return None
+        is_elsewhere = all(figure.keys <= self.evidence.occurrences.keys() for figure in rivalled)
+        return "misplaced" if is_elsewhere else "contradicted"
 
     def _is_misplaced(self) -> bool:
         """Return whether the sentence gives a value to another subject than the evidence does.
@@ -197,7 +214,8 @@ class Comparison:
         if not self.own:
             return False
         nearest = zip(self.content, self.strengths.max(axis=0, initial=0), strict=True)  # A rule has no words.
-        lacking = {word.key for word, near in nearest if near < NEAR} & asked.repeatable - self.evidence.heading
+        lacking = {word.key for word, near in nearest if near < NEAR and word.weight >= CONTENT}
+        lacking &= asked.repeatable - self.evidence.heading
         if len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown:
             return True
         measured = [one.quantity for one in self.own if one.quantity]
@@ -205,7 +223,7 @@ class Comparison:
             given = [home for home in statements if any(limit.equals(one) for one in home.quantities)]
             if given and not any(_LIMIT.search(f"{home.words} {home.announced}") for home in given):
                 return True
-        wanted = {word.key: word.weight for word in asked.words if word.kind != "number"}
+        wanted = {word.key: word.weight for word in asked.words if word.weight >= CONTENT and word.kind != "number"}
         kinds = {one.kind for one in measured} - {""}
         homes = [home for home in statements if all(one.keys <= home.keys for one in self.own)]
         rivals = [row for row in statements if row.cells and any(one.kind in kinds for one in row.quantities)]

@@ -16,7 +16,7 @@ from chains.citations.cited_sentences import VERB, Sentence, without
 from chains.citations.comparison import Comparison
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, evidence_of
 from chains.citations.markers import inside
-from chains.citations.support import LEAST_SUPPORT, NONE, Support, support, support_of
+from chains.citations.support import LEAST_SUPPORT, NONE, Support, support_of
 from chains.documents.versions import editions_in, series_of, version_order
 from chains.ports import WordSimilarity
 from chains.state import Citation, Passage
@@ -84,8 +84,7 @@ def is_decline(answer: str, citations: Sequence[Citation], sentence: str = "") -
     )
 
 
-FEWEST_WORDS: Final = 4  # A shorter statement is read with the question.
-NEAR_THE_QUESTION: Final = 0.35  # The support that question and short statement need together.
+FEWEST_WORDS: Final = 4  # A shorter statement is supported where the passage has a word of the question.
 ECHO: Final = 0.5  # What support is worth of a sentence that only repeats the question.
 FOREIGN: Final = 0.5  # ... that names what the question names and the passage does not, or gives it a figure.
 COMPARED_AGAIN: Final = 2
@@ -149,10 +148,6 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         or (is_short and held.isdisjoint(asked.keys))
     ):
         return replace(best, score=FOREIGN * best.score)
-    if is_short:
-        questions = asked.parts or (asked.text,)
-        together = max(support(f"{one} {sentence}", evidence, similarity=similarity).score for one in questions)
-        return replace(best, score=min(best.score, together / NEAR_THE_QUESTION))
     return best
 
 
@@ -166,7 +161,7 @@ def leading(sentences: Iterable[Sentence], asked: Asked) -> Sentence | None:
     """
     for sentence in sentences:
         is_addressed = _NO_CLAIM.match(sentence.words) or says_nothing_found(sentence.words)
-        words = [word for word in tokens(sentence.words) if word.weight > 0 or word.text.lower() in YES_OR_NO]
+        words = [word for word in tokens(sentence.words) if word.weight > 0]
         known = [word.key in asked.keys for word in words]
         is_echo = len(words) < FEWEST_WORDS and all(known) and not negates(sentence.words)
         if sentence.is_claim and not is_addressed and not is_echo and any(known):
