@@ -39,15 +39,11 @@ EVERYWHERE: Final = frozenset({"global", "international", "worldwide", "asean", 
 
 NOT_NOW: Final = re.compile(
     r"\b(?:was|were|had been|formerly|previously|in the past|used to|will be|will rise|will fall|would|propos\w+|"
-    r"plan(?:s|ned)|draft|expected to|superseded|obsolete|no longer|any ?more|outdated|old)\b",
+    r"plan(?:s|ned)|draft|expected to|superseded|obsolete|no longer|any ?more|outdated|old|examples?|for instance|e\.g"
+    r"|suppose|imagine|sample calculation)\b",
     re.IGNORECASE,
 )
-EXAMPLE: Final = re.compile(
-    r"\b(?:examples?|for instance|e\.g|suppose|imagine|sample calculation)\b|[=÷×]", re.IGNORECASE
-)
-
-
-LONGEST_NAME: Final = 8  # Words.
+"""What was, may come, or is an example."""
 _SOFT: Final = 0.1  # The weight from which a word is more than grammar.
 
 _NUMBERING: Final = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s")
@@ -93,7 +89,7 @@ class Claim:
     `text[start:end]` is the statement; `words` say what the claim is about, `also` are all words that may: of the
     statement, of the headings above it and of the title. `said` are the statement's own, `names` the names among them.
     `conditions` are the other figures that belong to it, `values` all of the statement. `group` is the list or the
-    table that the statement is an item of, `beside` the other cells of its row. `path` are the headings above.
+    table that the statement is an item of. `path` are the headings above.
     """
 
     start: int
@@ -111,7 +107,6 @@ class Claim:
     is_denied: bool = False
     is_row: bool = False
     group: str = ""
-    beside: str = ""
     path: tuple[str, ...] = ()
 
     def is_repeated_in(self, said: Collection[str]) -> bool:
@@ -154,20 +149,17 @@ class ClaimReader:
 
     def _in_row(self, row: Statement, claim: Claim) -> Iterator[Claim]:
         cells, columns = row.cells, row.columns
-        if not 1 < len(cells) <= len(columns) or _is_example([row.words, *claim.path]):
+        if not 1 < len(cells) <= len(columns):
             return
         read = [quantities(cell.text) for cell in cells]
         subject = tokens(f"{row.group} {cells[0].text}")
-        key = keys(subject, least=_SOFT)
         notes = [word for cell, found in zip(cells, read, strict=True) if not found for word in tokens(cell.text)]
         group = "\n".join([*claim.path, *columns])
         for place in range(1, len(cells)):
             cell, own, above = cells[place], tokens(cells[place].text), tokens(columns[place])
             numbers = [*read[0], *quantities(columns[place])]
             around = [*notes, *own, *above, *subject, *tokens(columns[0])]
-            beside = "|".join(one.text for one in cells if one != cell)
-            words = key | keys(above, least=_SOFT)
-            base = replace(claim, is_row=True, group=group, beside=beside, words=words)
+            base = replace(claim, is_row=True, group=group, words=keys([*subject, *above], least=_SOFT))
             for one in read[place]:
                 if one.measure or cell.text == cell.text[one.start : one.end]:
                     rest = [word for word in own if not one.start <= word.start < one.end]
@@ -175,14 +167,13 @@ class ClaimReader:
                     base = replace(base, value=one, written=cell.text[one.start : one.end], values=tuple(read[place]))
                     yield self._complete(base, rest, around, others)
             said = [word for word in own if word.kind != "stop"]
-            is_short = bool(said) and len(own) <= LONGEST_NAME and all(word.text[0].isupper() for word in said)
-            if not read[place] and is_short and (len(said) > 1 or self._is_name(said[0])):
+            is_name = len(said) > 1 or (bool(said) and self._is_name(said[0]))
+            if not read[place] and is_name and all(word.text[0].isupper() for word in said):
                 named = replace(base, value=keys(own, least=_SOFT), written=cell.text, values=())
                 yield self._complete(named, [], around, numbers)
 
     def _in_sentence(self, sentence: str, claim: Claim) -> Iterator[Claim]:
-        is_question = sentence.rstrip("*_ \"'").endswith("?")
-        if is_question or len(sentence) > LONGEST_SENTENCE or _is_example([sentence, *claim.path]):
+        if len(sentence) > LONGEST_SENTENCE:
             return
         everything = tokens(sentence)
         found = quantities(sentence)
@@ -282,10 +273,6 @@ def _is_value(sentence: str, one: Quantity) -> bool:
     if one.measure == "date":
         return bool(sentence[: one.start].strip(" *_("))
     return bool(one.measure) or bool(_GIVEN.search(sentence, 0, one.start) and _GIVEN_END.match(sentence, one.end))
-
-
-def _is_example(texts: Iterable[str]) -> bool:
-    return any(EXAMPLE.search(text) for text in texts)
 
 
 def _clauses(sentence: str, found: Sequence[Quantity]) -> Iterator[tuple[int, int]]:

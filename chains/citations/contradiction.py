@@ -36,8 +36,10 @@ def contradict(one: Claim, other: Claim, asked: Set[str] = frozenset()) -> bool:
         # The titles differ in a year or a version alone.
         mine, theirs = ([series_of(heading) for heading in claim.path] for claim in (one, other))
         return one.said == other.said and mine == theirs
+    # Two items of one list, two rows of one table and what stands below two like headings speak of two things.
+    are_beside = one.group == other.group != "" or (one.path != other.path and one.path[-1:] == other.path[-1:])
     is_one_document = one.about.document == other.about.document
-    return not (is_one_document and _stand_beside(one, other)) and _have_one_subject(one, other, asked)
+    return not (is_one_document and are_beside) and _have_one_subject(one, other, asked)
 
 
 def _have_one_subject(one: Claim, other: Claim, asked: Set[str]) -> bool:
@@ -87,12 +89,6 @@ def _values_differ(one: Claim, other: Claim) -> bool:
     beside = one.words | other.words
     mine, theirs = mine - theirs - beside - other.about.title, theirs - mine - beside - one.about.title
     return bool(mine and theirs) and mine.isdisjoint(other.also) and theirs.isdisjoint(one.also)
-
-
-def _stand_beside(one: Claim, other: Claim) -> bool:
-    """Return whether two claims of a document speak of two things: items of one list, rows, or alike headings."""
-    is_listed = one.group == other.group != "" and (one.beside != other.beside or not one.is_row)
-    return is_listed or (one.path != other.path and one.path[-1:] == other.path[-1:])
 
 
 def _unsaid(words: Set[str], other: Claim) -> list[str]:

@@ -112,3 +112,16 @@ def test_a_lead_time_is_known_by_its_unit():
 def test_what_is_longer_than_a_sentence_states_nothing():
     reader = ClaimReader(COMMON)
     assert not list(reader.claims("The fee is 5 days and " * 1000, reader.about("a", "Guide")))
+
+
+def test_an_example_contradicts_nothing_though_it_says_almost_the_same():
+    rule = "Import GST in Singapore on goods by sea is 9 % of the CIF value."
+    assert contradicts(rule, rule.replace("9", "8"))
+    assert not contradicts(rule, rule.replace("9", "8").replace("Import", "In the example import"))
+
+
+def test_rows_of_one_table_contradict_rows_of_another_document_alone():
+    table = f"{TABLE.format('FCL reefer', '10 working days')}\n| FCL reefer | 8 working days |"
+    reader = ClaimReader(COMMON)
+    one, other = reader.claims(table, reader.about("a", "Guide"))
+    assert not contradict(one, other)
