@@ -123,9 +123,10 @@ class Comparison:
         nearest, shares = self._nearest(weights)
         statements = self.evidence.statements
         is_near = np.count_nonzero(weights[self.strengths[nearest] == 1.0]) >= _FEWEST_SHARED
+        missing = [one for one in self.repeated if not any(_bounds(home, one.quantity) for home in statements)]
         rivalled = [
             figure
-            for figure in self.own or self.repeated
+            for figure in self.own or missing
             if self._clashes(figure.quantity, statements[nearest])
             and 2 * max(shares[[figure.keys <= home.keys for home in statements]], default=0.0) < shares[nearest]
         ]
