@@ -80,6 +80,7 @@ class Comparison:
         self.repeated = [one for one in self.figures if one.keys <= self._known]
         self.own = [one for one in self.figures if one not in self.repeated]
         self._denied = denied(self.words) | denied(self._question)
+        self._given = [one for text in (self.sentence, asked.text) for one in quantities(text) if one.measure]
 
     @cached_property
     def strengths(self) -> Matrix:
@@ -152,7 +153,8 @@ class Comparison:
             elif not any(keys <= cell.numbers for keys in numbers):
                 unsaid.append(cell)
         for value in values:
-            homes = [cell for cell in self.evidence.cells if value.is_in(cell)]
+            if not (homes := [cell for cell in self.evidence.cells if value.is_in(cell)]):
+                continue
             fitting = [home for home in homes if self._fits(value.quantity, home.statement)]
             spans = [value.span] if value.cell else [one.span for one in self.own]
             spoken = [*self._question, *(word for word in self.words if not inside(word.start, spans))]
@@ -161,7 +163,7 @@ class Comparison:
             kind, blocks = value.quantity.kind if value.quantity else "", {home.block for home in fitting} - {-1}
             rivals = [cell for cell in unsaid if cell.block in blocks and (not kind or cell.may_be(kind))]
             is_beaten = any(self._worth(cell, weights) >= mine + A_WORD for cell in rivals)
-            if homes and (is_beaten or not fitting):
+            if is_beaten or not fitting:
                 return True
         return False
 
@@ -199,8 +201,7 @@ class Comparison:
 
         A word that the row denies ("bill not issued") counts only where sentence or question deny it too.
         """
-        given = [one for text in (self.sentence, self.asked.text) for one in quantities(text)]
-        held = any(_bounds(cell.statement, figure) for figure in given)
+        held = any(_bounds(cell.statement, figure) for figure in self._given)
         about = cell.about - (denied(cell.statement.tokens) - self._denied)
         return _worth(about, weights) + WEIGHTS["number"] * held
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from chains.text.tokens import Token
@@ -14,6 +15,7 @@ _LIMITS: Final = word_set("more less fewer later earlier sooner than only just u
 _CONDITIONS: Final = word_set("if when where whether unless until")
 
 
+@lru_cache(maxsize=1 << 14)
 def negates(text: str) -> bool:
     return NEGATION.search(text) is not None
 
@@ -22,8 +24,8 @@ def denied(words: Sequence[Token]) -> set[str]:
     """Return the words that a negation before them denies, outside conditions."""
     keys = set()
     for place, negation in enumerate(words):
-        before = {word.text.lower() for word in words[max(0, place - REACH) : place]}
-        if not negates(negation.text) or not before.isdisjoint(_CONDITIONS):
+        before = words[max(0, place - REACH) : place]
+        if not negates(negation.text) or any(word.text.lower() in _CONDITIONS for word in before):
             continue
         behind = words[place + 1 : place + 1 + REACH]
         if behind and negation.key == "no" and behind[0].start == negation.end + len(", "):
