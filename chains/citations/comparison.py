@@ -79,8 +79,11 @@ class Comparison:
         ]
         self.repeated = [one for one in self.figures if one.keys <= self._known]
         self.own = [one for one in self.figures if one not in self.repeated]
-        self._denied = denied(self.words) | denied(self._question)
         self._given = [one for text in (self.sentence, asked.text) for one in quantities(text) if one.measure]
+
+    @cached_property
+    def _denied(self) -> set[str]:
+        return denied(self.words) | denied(self._question)
 
     @cached_property
     def strengths(self) -> Matrix:
@@ -215,11 +218,12 @@ class Comparison:
         asked, statements = self.asked, self.evidence.statements
         if not self.own:
             return False
-        nearest = zip(self.content, self.strengths.max(axis=0, initial=0), strict=True)  # A rule has no words.
-        lacking = {word.key for word, near in nearest if near < NEAR and word.weight >= CONTENT}
-        lacking &= asked.repeatable - self.evidence.heading
+        lacking = {word.key for word in self.content if word.weight >= CONTENT} & asked.repeatable
+        lacking -= self.evidence.occurrences.keys() | self.evidence.heading
         if len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown:
-            return True
+            nearest = zip(self.content, self.strengths.max(axis=0, initial=0), strict=True)  # A rule has no words.
+            if sum(near < NEAR for word, near in nearest if word.key in lacking) >= FEWEST_FOREIGN:
+                return True
         measured = [one.quantity for one in self.own if one.quantity]
         for limit in (one for one in measured if one.bound in {"most", "least"} and one.kind != "duration"):
             given = [home for home in statements if any(limit.equals(one) for one in home.quantities)]
