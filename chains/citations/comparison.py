@@ -149,7 +149,7 @@ class Comparison:
         values, unsaid = [*self.own], list[Cell]()
         numbers = [one.keys for one in self.own] + [frozenset("0") for _ in self._denied]
         written = self.sentence.casefold()
-        for cell in self.evidence.cells:
+        for cell in (cell for cell in self.evidence.cells if cell.block >= 0):
             place = cell.text in written and re.search(rf"(?<!\w){re.escape(cell.text)}(?!\w)", written)
             if place and not cell.numbers:
                 values.append(Value(place.span(), frozenset(), cell=cell.text))
