@@ -120,6 +120,7 @@ class PartConfidence(TypedDict):
 
     level: str
     score: float
+    reason: str
 
 
 class Confidence(TypedDict):

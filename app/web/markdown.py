@@ -43,7 +43,8 @@ def under_headings(answer: str, questions: Sequence[str]) -> str:
     part = 0
     for at, line in enumerate(lines):
         found = _OPENING.fullmatch(line) if part < len(questions) and not (at and lines[at - 1].strip()) else None
-        if found is None or int(found["number"] or found["item"]) != part + 1:
+        is_list = "".join(lines[at + 1 : at + 2]).startswith((f"{part + 2}.", f"{part + 2})"))
+        if found is None or is_list or int(found["number"] or found["item"]) != part + 1:
             continue
         heading = f"# {part + 1}\\. {found['heading'] or questions[part]}"
         lines[at] = f"{heading}\n\n{found['words']}" if found["words"] else heading

@@ -6,6 +6,7 @@ more features overfitted.
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
@@ -14,9 +15,10 @@ from typing import Any, Final
 
 from chains.confidence.composite import answer_quality, without_markers
 from chains.confidence.levels import NEARLY, REASONS, UNKNOWN_SCORES, Thresholds, supported_share
+from chains.documents.naming import place_in
 from chains.errors import ConfigurationError
 from chains.metadata import MATCH, MISSING, UNSURE
-from chains.question import readable
+from chains.question import is_readable, readable
 from chains.state import Cited, Confidence
 from chains.text.tokens import tokens
 
@@ -30,10 +32,15 @@ OPENINGS = {
     "low": "Doubtful; check the sources",
     "very_low": "Probably wrong or incomplete",
 }
+OTHER_CASE = "A source says this, but may mean another case"
+NONE_MENTIONS = "A source says this, but none mentions {words}"
+UNMENTIONED = "No source mentions {words}"
+READ = "Read the source before you pass it on"
 
 VERSION = 1
 # Standard deviations from the mean at which a feature is clipped.
 FARTHEST = 3.0
+_ASKING = re.compile(r"\b(?:how \w+|what happens|possible)\b", re.IGNORECASE)  # They name nothing.
 SUREST = 700.0  # Log odds; the exponential of more is no number.
 
 
@@ -118,28 +125,43 @@ class CalibratedConfidence:
             score = min(probability, (self.thresholds.medium - NEARLY) * (1 - _ROOM * (1 - probability)))
             told = state["message"].response_metadata
             reasons = [REASONS["unsure"] if UNSURE in told else SILENT]
-            reasons += [f"No source names {name}" for name in told.get(MISSING, ())]
-            return {**self.thresholds.confidence(score, ". ".join(reasons), found), "level": "low"}
+            names = ", ".join(f"“{name}”" for name in told.get(MISSING, ())) or _unmentioned(state)
+            reasons += [UNMENTIONED.format(words=names)] if names else []
+            return {**self.thresholds.confidence(score, ". ".join([*reasons, READ]), found), "level": "low"}
         if doubted := self.thresholds.doubted(state, probability, found):
             return doubted
         share = supported_share(state)
-        reason = self._reason(share * probability, found)
+        reason = self._reason(share * probability, found, state)
         return self.thresholds.confidence(share * probability, f"{reason}. {PARTLY}" if share < 1 else reason, found)
 
-    def _reason(self, probability: float, found: dict[str, float]) -> str:
-        """Return the level in words, and the features that moved it most that way; to a medium level, either way."""
-        shifts, level = self.model.shifts(found), self.thresholds.level(probability)
+    def _reason(self, probability: float, found: dict[str, float], state: Cited) -> str:
+        """Return what speaks for an answer of the high level, or what does not for another, and what to do then."""
+        level, (nearest, says) = self.thresholds.level(probability), WORDS["match"]
+        if "match" in found and level == "medium":
+            words = _unmentioned(state)
+            return f"{NONE_MENTIONS.format(words=words) if words else OTHER_CASE}. {READ}"
+        if "match" in found:
+            return says if level == "high" else f"{nearest}. {READ}"
+        shifts = self.model.shifts(found)
         largest = sorted(shifts, key=lambda name: abs(shifts[name]), reverse=True)
-        raises = level == "high" or (level == "medium" and bool(largest) and shifts[largest[0]] > 0)
-        named = [name for name in largest if abs(shifts[name]) >= NOTABLE and (shifts[name] > 0) == raises][:NAMED]
-        reasons = [WORDS[name][found[name] > self.model.factors[name].mean] for name in named]
-        if found.keys().isdisjoint({"best_similarity", "match"}):
+        named = [name for name in largest if abs(shifts[name]) >= NOTABLE and (shifts[name] > 0) == (level == "high")]
+        reasons = [WORDS[name][found[name] > self.model.factors[name].mean] for name in named[:NAMED]]
+        if "best_similarity" not in found:
             reasons[1:] = [UNKNOWN_SCORES]
         return ". ".join([OPENINGS[level], *reasons])
 
 
+def _unmentioned(state: Cited) -> str:
+    """Return the words of the question, two at most and in quotation marks, that no passage nor heading holds."""
+    passages = [(passage["content"], place_in(passage["metadata"])) for passage in state["documents"]]
+    held = {word.key for text, place in passages for word in tokens(f"{place['title']} {place['section']} {text}")}
+    asked = tokens(_ASKING.sub("", readable(state))) if is_readable(state) else ()
+    missing = [word.text for word in asked if word.weight >= 1 and word.kind != "number" and word.key not in held]
+    return ", ".join(f"“{word}”" for word in dict.fromkeys(missing[:NAMED]))
+
+
 WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "match": ("No source answers this directly", "A source answers this directly"),
+    "match": (REASONS["unsure"], "A source says this"),
     "best_similarity": ("No source is close to the question", "A source is close to the question"),
     "first_by_words": ("The sources use different terms; check them", "A source uses the terms of the question"),
     "question_in_answer": ("The answer leaves out terms of the question", "The answer uses the terms of the question"),

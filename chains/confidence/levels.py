@@ -12,13 +12,16 @@ from chains.state import Cited, Confidence, Outcome, PartConfidence, passages_of
 UNKNOWN_SCORES = "The retriever gives no relevance scores"
 NO_MATCH = "No citation could be matched to a source"
 UNCONFIRMED = "Doubtful; check the sources. The model named none, and the documents alone do not lead to this"
+DISAGREEMENT = "The sources disagree: {figures}; check them"
+OLDER = "Another version says {older}"
+LEAST_CERTAIN = "Question {number} is the least certain"
 NEARLY = 0.001  # No probability is nearer to 0 or 1, or to the level above.
 # Share of the score that is kept where the language model was unreachable or broke off.
 DEGRADED_SHARE = 0.5
 
 REASONS: dict[Outcome, str] = {
     "no_results": "No relevant documents found",
-    "unsure": "No source answers this directly",
+    "unsure": "This may not be the answer",
     "declined": "No source answers this reliably",
     "ungrounded": "The answer could not be tied to the documents",
     "blocked": "The question was blocked",
@@ -36,7 +39,7 @@ UNRATED: frozenset[Outcome] = frozenset({"small_talk", "question_back", "redirec
 def disagreement_of(state: Cited) -> str | None:
     """Return how the sources disagree, in words; None where they do not."""
     figures = state.get("disagreement")
-    return f"The sources disagree: {figures[0]} and {figures[1]}; check them" if figures else None
+    return DISAGREEMENT.format(figures=" and ".join(figures)) if figures else None
 
 
 def supported_share(state: Cited) -> float:
@@ -61,18 +64,18 @@ class RateAnswers:
         answered = [part for part in range(len(state.get("parts", []))) if part not in state["unanswered"]]
         if not answered:
             rating = self.strategy(state)
-            older = f". Another version says {state['older']}" if state.get("older") else ""
+            older = f". {OLDER.format(older=state['older'])}" if state.get("older") else ""
             return {**rating, "reason": rating["reason"] + older}
         rated = {part: self.strategy(_of_part(part, state)) for part in answered}
         least = min(answered, key=lambda part: rated[part]["score"])
         parts = [
-            PartConfidence(level=rated[part]["level"], score=rated[part]["score"])
+            PartConfidence(level=rated[part]["level"], score=rated[part]["score"], reason=rated[part]["reason"])
             if part in rated
-            else PartConfidence(level="none", score=0.0)
+            else PartConfidence(level="none", score=0.0, reason="")
             for part in range(len(state["parts"]))
         ]
         is_alike = all(one == rated[least] for one in rated.values())
-        note = "" if is_alike else f" (question {least + 1}, the least certain)"
+        note = "" if is_alike else f". {LEAST_CERTAIN.format(number=least + 1)}"
         return {**rated[least], "reason": rated[least]["reason"] + note, "parts": parts}
 
 

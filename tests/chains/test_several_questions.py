@@ -155,7 +155,7 @@ def test_a_question_with_evidence_that_is_not_sure_is_told_from_one_with_none():
 
 def test_the_least_certain_answer_decides_the_confidence():
     rated = chain(confidence=best_score).invoke(MESSAGE)["confidence"]
-    assert (rated["score"], rated["reason"]) == (0.5, "How long is a quote valid? (question 2, the least certain)")
+    assert (rated["score"], rated["reason"]) == (0.5, "How long is a quote valid?. Question 2 is the least certain")
 
 
 def test_what_is_not_answered_is_not_rated():
@@ -189,7 +189,8 @@ def test_each_question_has_a_badge_of_its_own_and_the_message_that_of_the_weakes
     ]
 
     first, unsure, lacking = confidence["parts"]
-    assert (unsure["level"], lacking["level"]) == ("low", "none")
+    assert (unsure["level"], lacking["level"], lacking["reason"]) == ("low", "none", "")
+    assert unsure["reason"].startswith("This may not be the answer.")
     assert first["score"] > unsure["score"] == confidence["score"]
     assert confidence["level"] == "low"
-    assert "question 2, the least certain" in confidence["reason"]
+    assert "Question 2 is the least certain" in confidence["reason"]

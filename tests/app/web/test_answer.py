@@ -284,6 +284,8 @@ def test_chips_stay_where_they_are():
     assert "A permit <button" in html
 
 
-@pytest.mark.parametrize("text", ["Steps:\n1. One\n2. Two", "2. It is 9 %.", "It is 1. or 2.", "", "```\n3. code\n```"])
+@pytest.mark.parametrize(
+    "text", ["Steps:\n1. One\n2. Two", "1. One\n2. Two", "2. It is 9 %.", "It is 1. or 2.", "", "```\n3. code\n```"]
+)
 def test_what_begins_no_part_stays(text):
     assert under_headings(text, QUESTIONS) == text

@@ -10,8 +10,8 @@ import pytest
 from app import web
 from app.web import words
 from app.wings.safety.pii import KINDS
-from chains.confidence.calibrated import OPENINGS, PARTLY, WORDS
-from chains.confidence.levels import NO_MATCH, UNKNOWN_SCORES
+from chains.confidence.calibrated import NONE_MENTIONS, OPENINGS, OTHER_CASE, PARTLY, READ, UNMENTIONED, WORDS
+from chains.confidence.levels import DISAGREEMENT, LEAST_CERTAIN, NO_MATCH, OLDER, UNKNOWN_SCORES
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMReplyError, LLMTimeoutError
 from chains.generation.reply import BROKE_OFF, reason_of
 
@@ -56,6 +56,8 @@ def test_every_sentence_of_a_confidences_reason_has_words():
         NO_MATCH,
         PARTLY,
         UNKNOWN_SCORES,
+        *(NONE_MENTIONS, OTHER_CASE, READ, UNMENTIONED),
+        *(DISAGREEMENT, LEAST_CERTAIN, OLDER),
     }
     assert {f"reason.{sentence}" for sentence in sentences} == {
         key for key in words.languages()["en"] if key.startswith("reason.")

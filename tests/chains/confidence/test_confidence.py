@@ -11,7 +11,6 @@ from chains.confidence.calibrated import WORDS, CalibratedConfidence, CertifiedC
 from chains.confidence.composite import CompositeConfidence, answer_quality
 from chains.confidence.levels import Thresholds, WithoutFactors, score_confidence, without_confidence
 from chains.errors import ConfigurationError
-from chains.metadata import MATCH
 from tests.chains.gst import Shelf, gst_chain, noting
 
 
@@ -182,18 +181,16 @@ def test_the_reason_names_at_most_two_features_that_moved_the_probability():
     assert set(told) <= {words for pair in WORDS.values() for words in pair}
 
 
-@pytest.mark.parametrize("match", [0.01, 0.5, 0.7, 0.9, 0.999])
-@pytest.mark.parametrize("score", [0.1, 0.5, 0.9])
-def test_the_reasons_of_a_high_level_speak_for_the_answer_and_those_of_a_low_one_against_it(match, score):
-    options = {"told": {MATCH: match}, "confidence": CalibratedConfidence()}
-    told = confidence(score, score / 2, question="How much is import GST?", **options)
+@pytest.mark.parametrize("question", ["How much is import GST?", "Who repairs pianos in Oslo?"])
+@pytest.mark.parametrize("score", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_the_reasons_of_a_high_level_speak_for_the_answer_and_those_of_another_against_it(question, score):
+    told = confidence(score, score / 4, question=question, confidence=CalibratedConfidence())
 
     factors = CalibratedConfidence().model.factors
     favourable = {WORDS[name][factor.weight > 0] for name, factor in factors.items()}
     against = {words for pair in WORDS.values() for words in pair} - favourable
     _, *reasons = told["reason"].split(". ")
-    allowed = {"high": [favourable], "medium": [favourable, against]}.get(told["level"], [against])
-    assert any(set(reasons) <= words for words in allowed), told
+    assert set(reasons) <= (favourable if told["level"] == "high" else against), told
 
 
 def test_unknown_scores_do_not_stop_the_calibrated_confidence_and_are_said():
@@ -215,12 +212,34 @@ def test_an_answer_whose_statement_matches_the_question_is_likelier_right(unsure
     assert set(rated(1.0)["factors"]) == {"match"}
 
 
-def test_an_unsure_answers_reason_tells_which_names_no_source_holds():
-    told = {"match": 0.3, "unsure": True, "missing": ["Shanghai", "Mr Tan"]}
-    question = "How much is GST in Shanghai for Mr Tan?"
-    rated = confidence(0.6, 0.4, question=question, told=told, confidence=CalibratedConfidence())
+def reason_for(question, match, **told):
+    options = {"told": {"match": match} | told, "confidence": CalibratedConfidence()}
+    return confidence(0.6, 0.4, question=question, **options)["reason"]
 
-    assert rated["reason"].endswith("directly. No source names Shanghai. No source names Mr Tan")
+
+@pytest.mark.parametrize(
+    ("question", "told", "named"),
+    [
+        ("How much is GST in Shanghai for Mr Tan?", {"missing": ["Shanghai", "Mr Tan"]}, "“Shanghai”, “Mr Tan”"),
+        ("what happens to gst on used ukuleles in 2031", {}, "“ukuleles”"),
+        ("How much is import GST?", {}, ""),
+    ],
+)
+def test_an_unsure_answers_reason_tells_which_words_no_source_holds_and_what_to_do(question, told, named):
+    middle = f"No source mentions {named}. " if named else ""
+    expected = f"This may not be the answer. {middle}Read the source before you pass it on"
+
+    assert reason_for(question, 0.3, unsure=True, **told) == expected
+
+
+def test_a_quoted_answer_says_how_sure_it_is_and_of_a_medium_one_what_is_not_certain():
+    advice = "Read the source before you pass it on"
+    asked, other = "How much is import GST?", "How much is import GST on ukuleles?"
+
+    assert reason_for(asked, 0.97) == "A source says this"
+    assert reason_for(asked, 0.7) == f"A source says this, but may mean another case. {advice}"
+    assert reason_for(other, 0.7) == f"A source says this, but none mentions “ukuleles”. {advice}"
+    assert reason_for(asked, 0.05) == f"This may not be the answer. {advice}"
 
 
 def test_a_model_is_what_was_written(tmp_path):

@@ -2,17 +2,21 @@
 import { explain } from "./chips.js";
 import { element } from "./elements.js";
 import { isAnswer, levelOf } from "./sources.js";
-import { has, language, t } from "./words.js";
+import { language, sentence, t } from "./words.js";
 
-/** Return the badge, and beside it what to check where the answer is not sure; null where nothing is rated.
+/** Return how far an answer can be trusted; null where nothing is rated.
  * @param {import("./records.js").Exchange} exchange */
 export function confidence(exchange) {
   const { confidence: found, metadata, outcome } = exchange;
-  if (!found || !isAnswer(exchange)) return null;
+  return found && isAnswer(exchange) ? rating(outcome === "degraded" ? { ...found, reason: "" } : found, metadata) : null;
+}
+
+/** Return the badge, and beside it what to check where the answer is not sure. @param {any} found @param {any} metadata */
+export function rating(found, metadata) {
   const level = levelOf(found.level);
   const badge = element("button", { type: "button", class: "badge", text: t(`confidence.${level}`) });
   explain(badge, () => card(found, metadata));
-  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && found.reason && outcome !== "degraded" && element("span", { class: "reason", ...reason(found.reason) }));
+  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && found.reason && element("span", { class: "reason", ...reason(found.reason) }));
 }
 
 /** @param {any} found @param {any} metadata */
@@ -27,18 +31,10 @@ function card(found, metadata) {
 
 /** Return the reason in the visitor's language where all its sentences have words there, else in English. @param {string} english */
 function reason(english) {
-  const disagreement = /^The sources disagree: (.+); check them$/.exec(english);
-  if (disagreement) return { text: t("disagreement.reason", { figures: disagreement[1] }) };
   const parts = english.split(/(; (?=the words are quoted)|\. )/);
-  const told = parts.map((part, place) => (place % 2 ? part : sentence(part)));
-  return told.every(Boolean) ? { text: told.join("") } : { lang: "en", text: english };
-}
-
-/** Return a sentence of a reason in the visitor's language; "" where it has no words there. @param {string} english */
-function sentence(english) {
-  const missing = /^No source names (.+)$/.exec(english);
-  if (missing) return t("missing.reason", { name: missing[1] });
-  return has(`reason.${english}`) ? t(`reason.${english}`) : "";
+  const told = parts.map((part, place) => (place % 2 ? part : sentence("reason.", part)));
+  const text = told.every(Boolean) ? told.join("") : sentence("reason.", english); // What a sentence names may hold full stops.
+  return text ? { text } : { lang: "en", text: english };
 }
 
 /** @param {any} metadata */

@@ -97,7 +97,7 @@ export class ExchangeView {
 
   #surround() {
     const { exchange } = this;
-    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, confidence(exchange), banner(exchange), this.translation].filter(Boolean)));
+    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, this.answer.querySelector(".confidence") ? null : confidence(exchange), banner(exchange), this.translation].filter(Boolean)));
     const below = exchange.state === "done" ? [sources(exchange), closest(exchange, this.drawn), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
@@ -135,7 +135,7 @@ export class ExchangeView {
       this.drawn = drawn;
       if (final) exchange.numbers = numbers;
       replace(this.answer, html);
-      this.summary = parts > 1 ? partsSummary(this.answer, exchange.confidence?.parts ?? []) : null;
+      this.summary = parts > 1 ? partsSummary(this.answer, exchange) : null;
       connect(this.answer, exchange);
       this.translation = final && exchange.translation ? await translated(exchange.translation) : null;
       return true;

@@ -1,8 +1,9 @@
 // What stands around an answer: how many of its questions are answered, its translation, sources and related documents.
 import { request } from "./api.js";
+import { rating } from "./confidence.js";
 import { element, icon } from "./elements.js";
 import { replace } from "./growing.js";
-import { dateOf, domainOf, levelOf, placeOf, sourcesOf } from "./sources.js";
+import { dateOf, domainOf, placeOf, sourcesOf } from "./sources.js";
 import { t } from "./words.js";
 import { openDocument } from "./open.js";
 
@@ -51,12 +52,12 @@ export function documentChips(documents) {
 /** Return one line on the parts of an answer to several questions: how many are answered, and which are not; each gets
  * its own badge.
  * @param {HTMLElement} answer As it is shown
- * @param {{ level: string }[]} rated How far each part can be trusted, where that is known */
-export function partsSummary(answer, rated) {
+ * @param {import("./records.js").Exchange} exchange */
+export function partsSummary(answer, { confidence, metadata }) {
   const headings = [...answer.querySelectorAll("h3")];
-  rated.forEach(({ level }, at) => {
-    const badge = level !== "none" && element("span", { class: "badge", text: t(`confidence.${levelOf(level)}`) });
-    if (badge) headings[at]?.after(element("p", { class: "confidence", data: { level: levelOf(level) } }, badge));
+  if (headings.length < 2) return null;
+  (confidence?.parts ?? []).forEach((/** @type {any} */ part, /** @type {number} */ at) => {
+    if (part.level !== "none") headings[at]?.after(rating(part, metadata));
   });
   const isAnswered = (/** @type {Element} */ heading) => {
     let next = heading.nextElementSibling;
@@ -64,7 +65,6 @@ export function partsSummary(answer, rated) {
     return next !== null && next.tagName !== "H3";
   };
   const open = headings.map((heading, at) => (isAnswered(heading) ? 0 : at + 1)).filter(Boolean);
-  if (headings.length < 2) return null;
   const text = t(open.length ? "parts.some" : "parts.all", { count: headings.length, answered: headings.length - open.length, open: open.join(", ") });
   return element("p", { class: "parts-summary", text });
 }
