@@ -161,7 +161,9 @@ class Search(Runnable[Searching, Any]):
         return self._passages(found, input, own)
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
-        filters, least = filters_of(config, state.get("filters")), state.get("threshold")
+        filters = filters_of(config, state.get("filters"))
+        # A retriever of ours has cut what it found itself, and may keep a passage for its words.
+        least = None if isinstance(self.retriever, ChunkRetriever) else state.get("threshold")
         parts: list[list[Passage]] = []
         for documents in found:
             allowed: list[Passage] = []

@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableLambda
 
 from chains.callbacks import Deadline
 from chains.errors import ConfigurationError, DeadlineError
+from chains.retrieval.passages import retrieve
 from chains.retrieval.retriever import ChunkRetriever
 from chains.retrieval.strategies import (
     CompressionRetriever,
@@ -23,6 +24,7 @@ from chains.retrieval.strategies import (
     SimilarityRetriever,
     cosines,
 )
+from chains.state import Searching
 from tests.chains.retrieval.conftest import TEXTS, cross_encoder
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
@@ -121,6 +123,16 @@ def test_a_passage_with_the_words_of_a_question_is_found_below_the_retrievers_ow
 
     assert names(hybrid(desk, threshold=least).invoke("weekly Surabaya")) == {"sailing"}
     assert hybrid(desk).invoke("weekly Surabaya", threshold=least) == []
+
+
+def test_the_retrievers_own_threshold_is_the_same_where_a_call_sends_it(desk):
+    """The form of /copilot has defaults, which it sends with each question."""
+    [best] = [one for one in hybrid(desk, threshold=0.0).invoke("weekly Surabaya") if one.id == "sailing"]
+    least = (best.metadata["score"] + best.metadata["fused_score"]) / 2
+    search, question = retrieve(hybrid(desk, threshold=least)), Searching(question="weekly Surabaya")
+
+    assert [passage["content"] for passage in search.invoke(question)] == [TEXTS["sailing"][0]]
+    assert search.invoke({**question, "threshold": least}) == search.invoke(question)
 
 
 def test_a_question_may_bring_its_own_top_k_and_zero_is_a_value(retriever):
