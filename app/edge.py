@@ -36,19 +36,14 @@ def numbered_places(answer: Answer) -> list[naming.Place]:
 
 
 def numbers_of(citations: Sequence[Mapping[str, Any]]) -> list[int | None]:
-    """Return the number of each citation: its own, or that of its document and section, or the next one."""
+    """Return the number of each matched citation, one for a document and section, counted as they stand in the text."""
     known: dict[tuple[object, object], int] = {}
-    places = [(citation["doc_id"] or citation["title"], citation["section"]) for citation in citations]
-    for citation, place in zip(citations, places, strict=True):
-        if citation["number"] is not None:
-            known.setdefault(place, citation["number"])
-    numbers: list[int | None] = []
-    for citation, place in zip(citations, places, strict=True):
-        number = citation["number"]
-        if number is None and citation["matched"]:
-            number = known.setdefault(place, max(known.values(), default=0) + 1)
-        numbers.append(number)
-    return numbers
+    numbers: dict[int, int] = {}
+    for at, citation in sorted(enumerate(citations), key=lambda pair: pair[1]["end"]):
+        if citation["matched"]:
+            place = (citation["doc_id"] or citation["title"], citation["section"] or None)
+            numbers[at] = known.setdefault(place, len(known) + 1)
+    return [numbers.get(at) for at in range(len(citations))]
 
 
 def word_of_three(level: str) -> str:

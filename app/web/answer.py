@@ -36,8 +36,7 @@ def render(
         key = "chip.label" if citation["matched"] else "chip.label-unknown"
         title = ", ".join(filter(None, (citation["title"], citation["section"])))
         label = words.text(table, key, number=number, title=title)
-        kind = "attributed" if citation["attributed"] else "" if citation["matched"] else "unmatched"
-        chips.append(Chip(start, end, number, label, index, kind))
+        chips.append(Chip(start, end, number, label, index, "" if citation["matched"] else "unmatched"))
     return markdown.render(text, chips, questions), numbers
 
 

@@ -344,7 +344,7 @@ def _citation(raw: str, start: int, verified: Support, reference: Reference) -> 
     passage = verified.passage
     metadata = passage["metadata"] if passage else {}
     matched = passage is not None and not verified.contradicted
-    section = metadata.get("section") if passage and reference.section_matched else None
+    section = metadata.get("section") or None if passage and reference.section_matched else None
     return Citation(
         raw=raw,
         number=None,

@@ -22,25 +22,27 @@ from chains.question import is_readable, readable
 from chains.state import Cited, Confidence
 from chains.text.tokens import tokens
 
-NAMED = 2  # How many features a reason names.
-NOTABLE = 0.1  # By less of the log odds a feature is not worth a reason.
 SILENT = "The language model gave no answer that the documents support; these are their own words"
 PARTLY = "No document says a part of it"
-OPENINGS = {
-    "high": "Probably right",
-    "medium": "May be right; check the sources",
-    "low": "Doubtful; check the sources",
-    "very_low": "Probably wrong or incomplete",
-}
-OTHER_CASE = "A source says this, but may mean another case"
-NONE_MENTIONS = "A source says this, but none mentions {words}"
 UNMENTIONED = "No source mentions {words}"
 READ = "Read the source before you pass it on"
+OPENINGS = {
+    "high": ("Probably right", "A source says this"),
+    "medium": ("May be right", "A source says this, but may mean another case"),
+    "low": ("Doubtful", REASONS["unsure"]),
+    "very_low": ("Probably wrong or incomplete", REASONS["unsure"]),
+}
+"""For each level what is said of a model's answer, and of a quotation and what one bears out."""
+FEATURES: Final = frozenset(
+    {"match", "best_similarity", "first_by_words", "question_in_answer", "background", "answer_quality"}
+)
+_ASKING: Final = re.compile(r"\b(?:how \w+|what happens|possible)\b", re.IGNORECASE)  # They name nothing.
+_NAMED: Final = 2  # How many words of a question a reason names.
+_ROOM: Final = 0.15  # Below Medium, in which the likelier of two unsure answers stays ahead.
 
 VERSION = 1
 # Standard deviations from the mean at which a feature is clipped.
 FARTHEST = 3.0
-_ASKING = re.compile(r"\b(?:how \w+|what happens|possible)\b", re.IGNORECASE)  # They name nothing.
 SUREST = 700.0  # Log odds; the exponential of more is no number.
 
 
@@ -58,20 +60,16 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationModel:
-    """Logistic regression: the probability that an answer is right is 1 / (1 + exp(-(intercept + sum of shifts)))."""
+    """Logistic regression: an answer is right with probability 1 / (1 + exp(-(intercept + weighted features)))."""
 
     intercept: float
     factors: Mapping[str, Factor]
     fitted_on: str
 
-    def shifts(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return by how much each feature that is known moves the log odds."""
-        known = {name: factor for name, factor in self.factors.items() if name in values}
-        return {name: factor.weight * factor.standardised(values[name]) for name, factor in known.items()}
-
     def probability(self, values: Mapping[str, float]) -> float:
-        """Return the probability, 0-1, that an answer with these features is right."""
-        log_odds = self.intercept + sum(self.shifts(values).values())
+        """Return the probability, 0-1, that an answer with these features is right; unknown ones move nothing."""
+        known = [(factor, values[name]) for name, factor in self.factors.items() if name in values]
+        log_odds = self.intercept + sum(factor.weight * factor.standardised(value) for factor, value in known)
         return 1 / (1 + math.exp(-min(SUREST, max(-SUREST, log_odds))))
 
     def text(self) -> str:
@@ -91,7 +89,7 @@ def load_model(path: Path | None = None) -> CalibrationModel:
         if kept["version"] != VERSION:
             raise ValueError(f"its version is {kept['version']!r}, not {VERSION}")
         factors = {key: Factor(**{part: float(n) for part, n in of.items()}) for key, of in kept["factors"].items()}
-        if unknown := sorted(factors.keys() - WORDS.keys()):
+        if unknown := sorted(factors.keys() - FEATURES):
             raise ValueError(f"there is no feature {unknown[0]!r}")
         numbers = [float(kept["intercept"]), *(number for one in factors.values() for number in asdict(one).values())]
         if not all(map(math.isfinite, numbers)) or any(one.scale <= 0 for one in factors.values()):
@@ -123,54 +121,30 @@ class CalibratedConfidence:
         probability = self.model.probability(found)
         if state["outcome"] == "unsure" and state["citations"]:
             score = min(probability, (self.thresholds.medium - NEARLY) * (1 - _ROOM * (1 - probability)))
-            told = state["message"].response_metadata
-            reasons = [REASONS["unsure"] if UNSURE in told else SILENT]
-            names = ", ".join(f"“{name}”" for name in told.get(MISSING, ())) or _unmentioned(state)
-            reasons += [UNMENTIONED.format(words=names)] if names else []
-            return {**self.thresholds.confidence(score, ". ".join([*reasons, READ]), found), "level": "low"}
+            opening = REASONS["unsure"] if UNSURE in state["message"].response_metadata else SILENT
+            reason = ". ".join([opening, *_doubts(state)])
+            return {**self.thresholds.confidence(score, reason, found), "level": "low"}
         if doubted := self.thresholds.doubted(state, probability, found):
             return doubted
         share = supported_share(state)
-        reason = self._reason(share * probability, found, state)
-        return self.thresholds.confidence(share * probability, f"{reason}. {PARTLY}" if share < 1 else reason, found)
-
-    def _reason(self, probability: float, found: dict[str, float], state: Cited) -> str:
-        """Return what speaks for an answer of the high level, or what does not for another, and what to do then."""
-        level, (nearest, says) = self.thresholds.level(probability), WORDS["match"]
-        if "match" in found and level == "medium":
-            words = _unmentioned(state)
-            return f"{NONE_MENTIONS.format(words=words) if words else OTHER_CASE}. {READ}"
-        if "match" in found:
-            return says if level == "high" else f"{nearest}. {READ}"
-        shifts = self.model.shifts(found)
-        largest = sorted(shifts, key=lambda name: abs(shifts[name]), reverse=True)
-        named = [name for name in largest if abs(shifts[name]) >= NOTABLE and (shifts[name] > 0) == (level == "high")]
-        reasons = [WORDS[name][found[name] > self.model.factors[name].mean] for name in named[:NAMED]]
-        if "best_similarity" not in found:
-            reasons[1:] = [UNKNOWN_SCORES]
-        return ". ".join([OPENINGS[level], *reasons])
+        level = self.thresholds.level(share * probability)
+        unknown = [UNKNOWN_SCORES] if found.keys().isdisjoint({"best_similarity", "match"}) else []
+        partly = [PARTLY] if share < 1 else []
+        doubts = [] if level == "high" else _doubts(state)
+        reason = ". ".join([OPENINGS[level]["match" in found], *unknown, *partly, *doubts])
+        return self.thresholds.confidence(share * probability, reason, found)
 
 
-def _unmentioned(state: Cited) -> str:
-    """Return the words of the question, two at most and in quotation marks, that no passage nor heading holds."""
-    passages = [(passage["content"], place_in(passage["metadata"])) for passage in state["documents"]]
-    held = {word.key for text, place in passages for word in tokens(f"{place['title']} {place['section']} {text}")}
-    asked = tokens(_ASKING.sub("", readable(state))) if is_readable(state) else ()
-    missing = [word.text for word in asked if word.weight >= 1 and word.kind != "number" and word.key not in held]
-    return ", ".join(f"“{word}”" for word in dict.fromkeys(missing[:NAMED]))
-
-
-WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "match": (REASONS["unsure"], "A source says this"),
-    "best_similarity": ("No source is close to the question", "A source is close to the question"),
-    "first_by_words": ("The sources use different terms; check them", "A source uses the terms of the question"),
-    "question_in_answer": ("The answer leaves out terms of the question", "The answer uses the terms of the question"),
-    "background": ("One source is more relevant than the others", "Several sources are equally relevant"),
-    "answer_quality": ("The answer is brief or hedged; check the source", "The answer is clear"),
-}
-"""For each feature what is said of a low and of a high value."""
-
-_ROOM = 0.15  # Below Medium, in which the likelier of two unsure answers stays ahead.
+def _doubts(state: Cited) -> list[str]:
+    """Return which names or other words of the question no passage holds, and what to do."""
+    names = state["message"].response_metadata.get(MISSING)
+    if names is None and is_readable(state):
+        passages = [(place_in(passage["metadata"]), passage["content"]) for passage in state["documents"]]
+        held = {word.key for place, text in passages for word in tokens(f"{place['title']} {place['section']} {text}")}
+        asked = [word for word in tokens(_ASKING.sub("", readable(state))) if word.weight >= 1 and word.key not in held]
+        names = [word.text for word in asked if word.kind != "number"][:_NAMED]
+    words = ", ".join(f"“{name}”" for name in names or ())
+    return [UNMENTIONED.format(words=words), READ] if words else [READ]
 
 
 def features(state: Cited) -> dict[str, float]:

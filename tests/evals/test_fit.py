@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chains.confidence.calibrated import WORDS, CalibrationModel, load_model
+from chains.confidence.calibrated import FEATURES, CalibrationModel, load_model
 from chains.errors import WaypointError
 from evals.certify import certify, least_kept, times_needed, upper_bound
 from evals.fit import Labelled, cross_validated, fit, fit_to, gain, untrained
@@ -94,7 +94,7 @@ def test_too_few_rows_and_rows_that_are_all_right_are_refused(some):
 
 
 def test_the_packaged_model_knows_every_feature():
-    assert set(load_model(None).factors) == set(WORDS)
+    assert set(load_model(None).factors) == FEATURES
 
 
 def answers(*kept: tuple[float, int, int]) -> list[tuple[float, bool]]:

@@ -129,7 +129,8 @@ def test_the_query_of_a_follow_up_is_shown_and_one_click_asks_its_own_words(page
     follow_up = "and below 400 dollars?"
     model.say(follow_up, GST_ANSWER)
     exchange = ask_and_wait(page, follow_up)
-    expect(exchange.locator(".searched span")).to_have_text(f"Searched for: {GST[:-1]} below 400 dollars")
+    expect(exchange.locator(".searched > span")).to_have_text(f"Searched for: {GST[:-1]} + below 400 dollars")
+    expect(exchange.locator(".searched em")).to_have_text(GST[:-1])
     assert violations(page) == []
     exchange.get_by_role("button", name="Ask only my words").click()
 
@@ -155,7 +156,11 @@ def test_an_answer_is_said_shows_its_sources_and_its_badge_and_slash_comes_back_
     expect(link).to_have_attribute("rel", re.compile("noopener"))
     chips = exchange.locator(".related .document-chip")
     assert len(set(chips.evaluate_all("all => all.map((one) => one.dataset.category)"))) > 1
-    assert len(set(chips.evaluate_all("all => all.map((one) => getComputedStyle(one.firstChild).color)"))) > 1
+    assert len(set(chips.evaluate_all("all => all.map((one) => getComputedStyle(one).borderColor)"))) > 1
+    assert 1 < len(set(chips.all_text_contents())) == chips.count() <= 4
+    cited = exchange.locator(".sources .source-title").first.text_content() or ""
+    assert not [title for title in chips.all_text_contents() if cited.startswith(title)]
+    assert len(set(chips.evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)"))) == 1
     badge = exchange.locator(".badge")
     card = page.locator("#card")
     expect(badge).to_have_text("High confidence")
@@ -233,4 +238,6 @@ def test_an_e_mail_with_two_questions_is_answered_under_two_headings_with_a_summ
 
     expect(exchange.locator(".answer h3")).to_have_text([f"1. {GST}", "2. Which team plays football in Perth?"])
     expect(exchange.locator(".parts-summary")).to_have_text("2 questions, 1 answered. Without an answer: 2.")
+    expect(exchange.locator(".badge")).to_have_count(1)
+    expect(exchange.locator(".answer > h3:first-child + .confidence .badge")).to_be_visible()
     assert violations(page) == []

@@ -64,20 +64,21 @@ def test_a_sentence_that_was_given_a_source_keeps_its_words_and_a_chip_follows()
     text = "The rate is 9 %. It rose in 2024."
     html, numbers = answer.render(text, [citation(text, "The rate is 9 %.", attributed=True, number=None)])
     assert html.startswith("<p>The rate is 9 %.<button")
-    assert 'data-kind="attributed"' in html
     assert numbers == [1]
 
 
-def test_numbers_are_those_of_the_citations_and_new_ones_follow():
-    text = "One [A]. Two. Three [B]."
+def test_sources_are_numbered_as_they_stand_in_the_text_one_for_a_document_and_section():
+    text = "One. Two [A]. Three [B]. Four [C]."
     citations = [
-        citation(text, "[A]", number=1, doc_id="a"),
-        citation(text, "Two.", number=None, doc_id="c", attributed=True),
+        citation(text, "[A]", number=1, doc_id="a", section=None),
+        citation(text, "[C]", number=2, doc_id="c"),
+        citation(text, "One.", number=None, doc_id="c", attributed=True),
+        citation(text, "Two", number=None, doc_id="a", section="", attributed=True),
         citation(text, "[B]", number=None, doc_id=None, title="B", matched=False),
     ]
     html, numbers = answer.render(text, citations)
-    assert numbers == [1, 2, None]
-    assert [re.sub("<[^>]*>", "", chip) for chip in chips(html)] == ["1", "2", "?"]
+    assert numbers == [2, 1, 1, 2, None]
+    assert [re.sub("<[^>]*>", "", chip) for chip in chips(html)] == ["1", "2", "2", "?", "1"]
     assert 'aria-label="No document was found for: B, Rate"' in html
 
 

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
-from chains.confidence.calibrated import WORDS, CalibratedConfidence, CertifiedConfidence, load_model
+from chains.confidence.calibrated import FEATURES, OPENINGS, CalibratedConfidence, CertifiedConfidence, load_model
 from chains.confidence.composite import CompositeConfidence, answer_quality
 from chains.confidence.levels import Thresholds, WithoutFactors, score_confidence, without_confidence
 from chains.errors import ConfigurationError
@@ -79,9 +79,7 @@ def test_high_is_given_by_a_certificate_and_only_while_it_holds(models, changed,
     found = confidence(0.9, 0.7, confidence=held)
 
     assert found["level"] == ("medium" if told.startswith("Not") else "high")
-    assert found["reason"].partition(". ")[0] == (
-        "May be right; check the sources" if told.startswith("Not") else "Probably right"
-    )
+    assert found["reason"].partition(". ")[0] == ("May be right" if told.startswith("Not") else "Probably right")
     assert found["reason"].endswith(f". {told}")
 
 
@@ -157,7 +155,7 @@ def test_an_answer_from_a_near_passage_with_the_questions_words_is_likelier_righ
     far = confidence(0.3, 0.3, question="Who repairs pianos in Oslo?", confidence=CalibratedConfidence())
 
     assert near["score"] > far["score"] + 0.1
-    assert set(near["factors"]) == set(WORDS) - {"match"}
+    assert set(near["factors"]) == FEATURES - {"match"}
 
 
 def test_a_sentence_that_no_document_says_lowers_the_calibrated_confidence_by_its_share():
@@ -168,36 +166,26 @@ def test_a_sentence_that_no_document_says_lowers_the_calibrated_confidence_by_it
     )
 
     assert partly["score"] < 0.7 * whole["score"]
-    assert partly["reason"].endswith("No document says a part of it")
+    assert "No document says a part of it" in partly["reason"]
     assert "No document" not in whole["reason"]
 
 
-def test_the_reason_names_at_most_two_features_that_moved_the_probability():
-    reason = confidence(0.9, 0.1, question="How much is import GST?", confidence=CalibratedConfidence())["reason"]
-
-    opening, *told = reason.split(". ")
-    assert opening in {"Probably right", "May be right; check the sources", "Doubtful; check the sources"}
-    assert 1 <= len(told) <= 2
-    assert set(told) <= {words for pair in WORDS.values() for words in pair}
-
-
 @pytest.mark.parametrize("question", ["How much is import GST?", "Who repairs pianos in Oslo?"])
-@pytest.mark.parametrize("score", [0.1, 0.3, 0.5, 0.7, 0.9])
-def test_the_reasons_of_a_high_level_speak_for_the_answer_and_those_of_another_against_it(question, score):
-    told = confidence(score, score / 4, question=question, confidence=CalibratedConfidence())
+@pytest.mark.parametrize("score", [0.1, 0.5, 0.9])
+def test_a_models_answer_says_how_sure_it_is_and_below_high_what_to_do(question, score):
+    rated = confidence(score, score / 4, question=question, confidence=CalibratedConfidence())
+    words = "No source mentions “repairs”, “pianos”. " if "Oslo" in question else ""
 
-    factors = CalibratedConfidence().model.factors
-    favourable = {WORDS[name][factor.weight > 0] for name, factor in factors.items()}
-    against = {words for pair in WORDS.values() for words in pair} - favourable
-    _, *reasons = told["reason"].split(". ")
-    assert set(reasons) <= (favourable if told["level"] == "high" else against), told
+    opening, _ = OPENINGS[rated["level"]]
+    told = "" if rated["level"] == "high" else f". {words}{ADVICE}"
+    assert rated["reason"] == opening + told
 
 
 def test_unknown_scores_do_not_stop_the_calibrated_confidence_and_are_said():
     found = confidence(None, None, confidence=CalibratedConfidence())
 
     assert 0 < found["score"] < 0.8
-    assert found["reason"].endswith("The retriever gives no relevance scores")
+    assert "The retriever gives no relevance scores" in found["reason"]
     assert "best_similarity" not in found["factors"]
 
 
@@ -210,6 +198,9 @@ def test_an_answer_whose_statement_matches_the_question_is_likelier_right(unsure
     assert rated(0.95)["score"] > rated(0.62)["score"]
     assert (rated(0.95)["level"] == "low") == (rated(0.95)["score"] < Thresholds().medium) == unsure
     assert set(rated(1.0)["factors"]) == {"match"}
+
+
+ADVICE = "Read the source before you pass it on"
 
 
 def reason_for(question, match, **told):
@@ -227,19 +218,19 @@ def reason_for(question, match, **told):
 )
 def test_an_unsure_answers_reason_tells_which_words_no_source_holds_and_what_to_do(question, told, named):
     middle = f"No source mentions {named}. " if named else ""
-    expected = f"This may not be the answer. {middle}Read the source before you pass it on"
+    expected = f"This may not be the answer. {middle}{ADVICE}"
 
     assert reason_for(question, 0.3, unsure=True, **told) == expected
 
 
 def test_a_quoted_answer_says_how_sure_it_is_and_of_a_medium_one_what_is_not_certain():
-    advice = "Read the source before you pass it on"
     asked, other = "How much is import GST?", "How much is import GST on ukuleles?"
+    medium = "A source says this, but may mean another case. "
 
     assert reason_for(asked, 0.97) == "A source says this"
-    assert reason_for(asked, 0.7) == f"A source says this, but may mean another case. {advice}"
-    assert reason_for(other, 0.7) == f"A source says this, but none mentions “ukuleles”. {advice}"
-    assert reason_for(asked, 0.05) == f"This may not be the answer. {advice}"
+    assert reason_for(asked, 0.7) == medium + ADVICE
+    assert reason_for(other, 0.7) == f"{medium}No source mentions “ukuleles”. {ADVICE}"
+    assert reason_for(asked, 0.05) == f"This may not be the answer. {ADVICE}"
 
 
 def test_a_model_is_what_was_written(tmp_path):

@@ -70,6 +70,8 @@ function show(anchor, content) {
   anchor.setAttribute("aria-describedby", "card");
   shownFor = anchor;
   place(card, anchor);
+  const mark = card.querySelector("mark"); // In a long passage what is quoted is in sight, whole where it fits.
+  card.scrollTop = mark ? Math.min(mark.offsetTop, mark.offsetTop + mark.offsetHeight - 0.7 * card.clientHeight) : 0;
 }
 
 /** Take the card away; returns whether there was one. */
@@ -126,7 +128,7 @@ function content(citation, passage) {
 /** Return a source's words without the signs of its markdown; a line stands between the cells of a table.
  * @param {string} text */
 function withoutSigns(text) {
-  return text.replace(RULES, "").split(SIGNS).map((piece, at) => (at % 2 ? piece.trim() === "|" && element("span", { class: "faint", text: " | " }) : piece)).filter(Boolean);
+  return text.replace(RULES, "").replace(/\n\s*\n/g, "\n").split(SIGNS).map((piece, at) => (at % 2 ? piece.trim() === "|" && element("span", { class: "faint", text: " | " }) : piece)).filter(Boolean);
 }
 
 /** Put the card below or above the chip, inside the window; the style sheet puts it at the bottom of a small one.

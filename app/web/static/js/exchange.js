@@ -3,7 +3,7 @@ import { actions } from "./actions.js";
 import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { connect } from "./chips.js";
-import { closest } from "./closest.js";
+import { closest, isFolded } from "./closest.js";
 import { confidence } from "./confidence.js";
 import { element } from "./elements.js";
 import { failure } from "./failure.js";
@@ -129,7 +129,7 @@ export class ExchangeView {
     const final = exchange.state === "done";
     try {
       const citations = final ? (exchange.citations ?? []) : [];
-      const near = (exchange.closest ?? []).map(({ quote, marked, table_head }) => ({ quote, marked, table_head }));
+      const near = (exchange.closest ?? []).map(({ quote, marked, table_head }) => ({ quote, marked: isFolded(exchange) ? "" : marked, table_head }));
       const body = { answer, citations, closest: near, final, question: exchange.question };
       const { html, numbers, parts, closest: drawn } = await request("page/render", { method: "POST", body });
       this.drawn = drawn;

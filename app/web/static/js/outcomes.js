@@ -34,7 +34,23 @@ export function searched({ metadata, alone: isAlone }, { alone }) {
   const query = metadata?.search_query ?? "";
   if (!query || metadata.query.includes(query)) return null;
   const back = !isAlone && alone && button(t("searched.alone"), alone, { class: "quiet", does: "alone" });
-  return element("p", { class: "searched" }, element("span", { text: t("searched.title", { query }) }), back);
+  return element("p", { class: "searched" }, element("span", {}, `${t("searched.title")} `, ...withTaken(query, metadata.query)), back);
+}
+
+/** Return a query in which the words that the question does not hold are set apart; one that is written anew is quoted.
+ * @param {string} query @param {string} question @returns {(Node | string)[]} */
+function withTaken(query, question) {
+  const wordsOf = (/** @type {string} */ text) => text.toLocaleLowerCase(language).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const own = new Set(wordsOf(question));
+  /** @type {{isOwn: boolean, words: string[]}[]} */
+  const runs = [];
+  for (const word of query.split(/\s+/)) {
+    const isOwn = wordsOf(word).every((part) => own.has(part));
+    if (runs.at(-1)?.isOwn !== isOwn) runs.push({ isOwn, words: [] });
+    runs.at(-1)?.words.push(word);
+  }
+  if (runs.length > 2) return [`“${query}”`];
+  return runs.flatMap(({ isOwn, words }, at) => [at ? " + " : "", element(isOwn ? "span" : "em", { text: words.join(" ") })]);
 }
 
 /** @param {import("./records.js").Exchange} exchange */
@@ -77,6 +93,8 @@ export function nextSteps(exchange, steps) {
   return offers.length ? element("div", { class: "next", role: "group", "aria-label": t("next.title") }, ...shown) : null;
 }
 
+const PLACEHOLDER = /@example\.(?:com|net|org)$/i; // Nobody reads mail there.
+
 /** @type {Record<string, {name: string, contact?: string}>} */
 const teams = JSON.parse(document.getElementById("teams")?.textContent || "{}");
 
@@ -87,7 +105,8 @@ function teamOf({ outcome, metadata, related_docs, question }) {
   const known = teams[metadata?.intent];
   const team = outcome === "redirected" ? known : (known ?? teams[related_docs?.[0]?.category] ?? teams.other);
   if (!team) return null;
-  const { name, contact } = team;
+  const { name } = team;
+  const contact = PLACEHOLDER.test(team.contact ?? "") ? "" : team.contact;
   const mail = contact?.includes("@") && `mailto:${contact}?subject=${encodeURIComponent(question)}`;
   const shown = mail ? element("a", { href: mail }, contact) : contact;
   return element("p", { class: "team" }, `${t("next.team")} `, element("strong", { text: name }), shown ? " · " : "", shown ?? "");

@@ -1,50 +1,51 @@
 // What stands around an answer: how many of its questions are answered, its translation, sources and related documents.
 import { request } from "./api.js";
 import { rating } from "./confidence.js";
-import { element, icon } from "./elements.js";
+import { element } from "./elements.js";
 import { replace } from "./growing.js";
-import { dateOf, domainOf, placeOf, sourcesOf } from "./sources.js";
+import { dateOf, links, placeOf, sourcesOf } from "./sources.js";
 import { t } from "./words.js";
 import { openDocument } from "./open.js";
 
 const CATEGORIES = ["regulatory", "carrier", "reference", "internal"];
+const MOST_RELATED = 4;
+const OUTDATED = / \((?:[^()]*, )?(?:older version|not in force)\)$/; // How the service labels what a newer document replaces.
 
 /** Return the sources of an answer; null where it has none.
  * @param {import("./records.js").Exchange} exchange */
 export function sources(exchange) {
-  const items = sourcesOf(exchange).map((source) => {
-    const about = [source.organisation, source.date && dateOf(source.date)].filter(Boolean).join(" · ");
+  const items = sourcesOf(exchange).map((source, at, all) => {
+    const isAgain = all.slice(0, at).some(({ doc_id }) => doc_id === source.doc_id); // What its document is stands at the first.
+    const about = isAgain ? "" : [source.organisation, source.date && dateOf(source.date)].filter(Boolean).join(" · ");
     const open = (/** @type {any} */ event) => openDocument(exchange, source.index, event.currentTarget);
     const name = element("button", { type: "button", class: "source-title", on: { click: open } }, placeOf(source));
-    const links = source.urls.map((url) =>
-      element("a", { href: url, target: "_blank", rel: "noopener noreferrer", title: url }, domainOf(url), icon("outside"), element("span", { class: "unseen", text: t("source.elsewhere") })),
-    );
-    const below = element("span", { class: "source-about" }, about && element("span", { text: about }), ...links);
+    const below = element("span", { class: "source-about" }, about && element("span", { text: about }), ...(isAgain ? [] : links(source.urls)));
     const number = element("span", { class: "number", text: String(source.number) });
     return element("li", { value: source.number }, number, element("div", {}, name, below));
   });
   return items.length ? part("sources", element("ol", {}, ...items)) : null;
 }
 
-/** Return the documents that were found; null where there are none.
+/** Return the documents that were found and are not named above; null where there are none.
  * @param {import("./records.js").Exchange} exchange */
 export function related(exchange) {
-  const documents = exchange.related_docs ?? [];
+  const named = new Set([...sourcesOf(exchange), ...(exchange.closest ?? [])].map(({ doc_id }) => doc_id));
+  const documents = (exchange.related_docs ?? []).filter(({ doc_id }) => !named.has(doc_id));
   return documents.length ? part("related", documentChips(documents)) : null;
 }
 
-/** Return documents as chips in the colours of their categories.
+/** Return the first documents as chips in the colours of their categories; of two versions the newer one.
  * @param {any[]} documents */
 export function documentChips(documents) {
-  const items = documents.filter(({ doc_id }) => doc_id).map(({ doc_id, title, category }) => {
+  const current = documents.filter(({ doc_id, title }) => doc_id && !OUTDATED.test(title)).slice(0, MOST_RELATED);
+  const items = current.map(({ doc_id, title, category }) => {
     const known = CATEGORIES.includes(category);
     const open = (/** @type {any} */ event) => {
       const detail = { doc_id, title, from: event.currentTarget };
       document.dispatchEvent(new CustomEvent("open-document", { detail }));
     };
-    const kind = element("span", { class: "kind", text: known ? t(`category.${category}`) : category || t("category.other") });
-    const chip = element("button", { type: "button", class: "document-chip", data: { category: known ? category : "other" }, on: { click: open } }, kind, title);
-    return element("li", {}, chip);
+    const data = { category: known ? category : "other" };
+    return element("li", {}, element("button", { type: "button", class: "document-chip", title, data, on: { click: open } }, title));
   });
   return element("ul", { class: "document-chips" }, ...items);
 }

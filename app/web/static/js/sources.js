@@ -1,5 +1,8 @@
 // The sources of an answer: one for each number in its text.
+import { button, element, icon } from "./elements.js";
 import { language, t } from "./words.js";
+
+const MOST_LINKS = 3;
 
 /** @typedef {{number: number, index: number, title: string, section: string | null, page: number | null, doc_id: string | null,
  *   audience: string | null, organisation: string | null, date: string | null, urls: string[]}} Source */
@@ -30,8 +33,24 @@ export function safe(urls = []) {
   return urls.filter((url) => /^https?:\/\//i.test(url) && URL.canParse(url));
 }
 
-/** Return the name of the site at an address. @param {string} url */
-export const domainOf = (url) => new URL(url).hostname.replace(/^www\./, "");
+/** Return links to addresses: one to each site, three at most; a button shows the others, by their paths.
+ * @param {string[]} urls @returns {Node[]} */
+export function links(urls) {
+  const sites = new Map([...urls].reverse().map((url) => [hostOf(url), url]));
+  const first = urls.filter((url) => sites.get(hostOf(url)) === url).slice(0, MOST_LINKS);
+  const others = urls.filter((url) => !first.includes(url));
+  const more = button(t("source.more", { count: others.length }), () => more.replaceWith(...others.map((url) => link(url, true))), { class: "quiet", does: "links" });
+  return [...first.map((url) => link(url)), ...(others.length ? [more] : [])];
+}
+
+/** @param {string} url @param {boolean} [whole] Whether its path is shown */
+function link(url, whole = false) {
+  const name = hostOf(url) + (whole ? new URL(url).pathname.replace(/\/$/, "") : "");
+  return element("a", { href: url, target: "_blank", rel: "noopener noreferrer", title: url }, name, icon("outside"), element("span", { class: "unseen", text: t("source.elsewhere") }));
+}
+
+/** @param {string} url */
+const hostOf = (url) => new URL(url).hostname.replace(/^www\./, "");
 
 /** Return title, section and page in one line. @param {{title: string, section?: string | null, page?: number | null}} source */
 export function placeOf({ title, section, page }) {
