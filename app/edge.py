@@ -6,6 +6,7 @@ A contract (HTTP, OpenAI, MCP, the command line, the page) gives these its own n
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -28,22 +29,20 @@ def matched(citations: Iterable[Citation]) -> list[Citation]:
 
 def numbered_places(answer: Answer) -> list[naming.Place]:
     """Return the place of each number of the answer, at the number's position; one that leads nowhere has a title."""
-    places: dict[int, naming.Place] = {}
-    for citation in sorted(answer["citations"], key=lambda citation: not citation["matched"]):
-        if citation["number"] is not None:
-            places.setdefault(citation["number"], naming.place_of(citation))
+    best_first = sorted(answer["citations"], key=lambda citation: not citation["matched"])
+    places = {each["number"]: naming.place_of(each) for each in reversed(best_first) if each["number"] is not None}
     return [place for _, place in sorted(places.items())]
 
 
 def numbers_of(citations: Sequence[Mapping[str, Any]]) -> list[int | None]:
     """Return the number of each matched citation, one for a document and section, counted as they stand in the text."""
-    known: dict[tuple[object, object], int] = {}
-    numbers: dict[int, int] = {}
-    for at, citation in sorted(enumerate(citations), key=lambda pair: pair[1]["end"]):
-        if citation["matched"]:
-            place = (citation["doc_id"] or citation["title"], citation["section"] or None)
-            numbers[at] = known.setdefault(place, len(known) + 1)
-    return [numbers.get(at) for at in range(len(citations))]
+    known = sorted((citation for citation in citations if citation["matched"]), key=itemgetter("end"))
+    sources = list(dict.fromkeys(map(_source, known)))
+    return [sources.index(_source(citation)) + 1 if citation["matched"] else None for citation in citations]
+
+
+def _source(citation: Mapping[str, Any]) -> tuple[object, object]:
+    return citation["doc_id"] or citation["title"], citation["section"] or None
 
 
 def word_of_three(level: str) -> str:

@@ -151,7 +151,7 @@ def _kept(settings: Settings) -> Iterator[Trial]:
     status = certification.status if settings.retrieval.url is None else None
     with suppress(WaypointError):  # The trial itself reports this error.
         status = status if status and certification.certificate else None
-    yield Trial("high confidence", status, REMEDY if status else COMMAND, required=False)
+    yield Trial("certified confidence", status, REMEDY if status else COMMAND, required=False)
     remedy = "report it with its log line `side_step_failed`; a fault is listed here for seven days"
     yield Trial("side steps", lambda: Faults(ledger_of(settings)).status(), remedy, required=False)
 

@@ -6,8 +6,9 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -15,13 +16,12 @@ import typer
 
 from app.cli.rendering import show
 from chains.ingestion.files import SourceFile, find_files
-from chains.ingestion.source import title_of
 
 STARTER = Path(__file__).parent / "starter"
 TESTS, EXAMPLES = "first.tests.yaml", "examples.yaml"
 FILES = ("scope.yaml", "teams.yaml", EXAMPLES, TESTS)
-MOST_QUESTIONS = 6
-_HEADING = re.compile(r"^## +(\S.{0,80}?)[ #]*$", re.MULTILINE)
+MOST_QUESTIONS, OF_EACH = 12, 2  # Of all documents, and of one.
+_HEADING = re.compile(r"^#{2,4} +(?:\d[\d.)]* +)?+(\S+ .{0,80}?)[ #]*$", re.MULTILINE)
 NEXT = ("ingest {folder}", "test {folder}", "serve")
 _PLAIN = re.compile(r"[\w./-]+")
 
@@ -39,11 +39,12 @@ def init(
     texts = {folder / name: (STARTER / name).read_text(encoding="utf-8") for name in FILES}
     document = documents[0].relative if documents else "handbook.md"
     texts[folder / TESTS] = texts[folder / TESTS].replace('"DOCUMENT"', json.dumps(document))
-    if questions := list(islice(_questions(documents), MOST_QUESTIONS)):
+    if questions := _questions(documents):
         texts[folder / EXAMPLES] = texts[folder / EXAMPLES].partition("en: [")[0] + "en:\n" + "".join(questions)
     for path, text in texts.items():
         show(f"wrote {path}" if _write_new(path, text) else f"kept  {path}, which was there")
     _write_settings(folder)
+    show(f"\nWrite your teams and their contacts into {folder / 'teams.yaml'}: the page names them.")
     show("\nNext:\n" if documents else f"\nPut your documents into {folder}. Then:\n")
     program = "waypoint" if shutil.which("waypoint") else shlex.quote(os.path.relpath(sys.argv[0]))
     for words in NEXT:
@@ -77,14 +78,16 @@ def _write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:
     return True
 
 
-def _questions(documents: Sequence[SourceFile]) -> Iterator[str]:
-    """Yield an example question for each document of markdown, about its first section."""
-    for file in documents:
-        text = file.path.read_text(encoding="utf-8", errors="replace") if file.path.suffix == ".md" else ""
-        if heading := _HEADING.search(text):
-            question = f"What does {title_of(file.path)} say about {heading[1]}?"
-            asked, document = (json.dumps(value, ensure_ascii=False) for value in (question, file.doc_id))
-            yield f"- {{question: {asked}, document: {document}}}\n"
+def _questions(documents: Sequence[SourceFile]) -> list[str]:
+    """Return lines of example questions: headings that one document alone has, in turn from each, questions first."""
+    markdown = [file for file in documents if file.path.suffix == ".md"]
+    headings = [_HEADING.findall(file.path.read_text(encoding="utf-8", errors="replace")) for file in markdown]
+    times, turns = Counter(chain.from_iterable(headings)), list[tuple[int, bool, str, str]]()
+    for file, of_file in zip(markdown, headings, strict=True):
+        own = sorted((heading for heading in of_file if times[heading] == 1), key=lambda one: not one.endswith("?"))
+        turns += [(turn, not text.endswith("?"), text, file.doc_id) for turn, text in enumerate(own[:OF_EACH])]
+    pairs = (map(json.dumps, (text, doc_id)) for *_, text, doc_id in sorted(turns)[:MOST_QUESTIONS])
+    return [f"- {{question: {text}, document: {doc_id}, sure: true}}\n" for text, doc_id in pairs]
 
 
 def _quoted(value: Path) -> str:

@@ -5,6 +5,7 @@ Of a growing answer the end is left out that may still become something else.
 
 import re
 from collections.abc import Mapping, Sequence
+from os.path import commonprefix
 from typing import Any
 
 from app.edge import numbers_of
@@ -52,8 +53,7 @@ def render_growing(text: str, *, questions: Sequence[str] = (), language: str = 
         if names and not marker.escaped and (not chips or marker.start >= chips[-1].end):
             number = int(marker.inner) if is_number else known.setdefault(marker.raw, len(known) + 1)
             chips.append(Chip(marker.start, marker.end, number, label, kind="pending"))
-    pairs = zip(text, shown, strict=False)  # Without what was added to close emphasis.
-    length = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(text), len(shown)))
+    length = len(commonprefix([text, shown]))  # noqa: RUF071 - of letters: without what was added to close emphasis.
     return markdown.render(shown, chips, questions), length
 
 

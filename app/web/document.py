@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
-from itertools import takewhile
+from os.path import commonprefix
 
 from app.web import markdown
 from app.web.markdown import without_bidi
@@ -133,14 +133,8 @@ def _letters(html: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _find(shown: str, wanted: str, skip: int) -> tuple[int, int] | None:
-    if not wanted:
-        return None
-    found = first = shown.find(wanted)
-    while skip and found >= 0:
-        found = shown.find(wanted, found + len(wanted))
-        skip -= 1
-    start = found if found >= 0 else first
-    return (start, start + len(wanted)) if start >= 0 else None
+    places = [found.span() for found in re.finditer(re.escape(wanted), shown)] if wanted else []
+    return next(iter([*places[skip:], *places]), None)
 
 
 def _lines(shown: str, quote: str) -> Iterator[tuple[tuple[int, int], str]]:
@@ -157,10 +151,8 @@ def _with_sign(html: str, end: int, words: str) -> int:
     """Return the end with the signs after the last letter, `%` or a full stop, where the HTML has them too."""
     found = _AFTER.search(words.rstrip())
     signs = escape(found[0]) if found else ""
-    pairs = zip(signs, html[end : end + len(signs)], strict=False)
-    same = takewhile(lambda pair: pair[0] == pair[1], pairs)
-    shown = _CUT_ENTITY.sub("", "".join(sign for sign, _ in same))
-    return end + len(shown.rstrip())
+    same = commonprefix([signs, html[end : end + len(signs)]])  # noqa: RUF071 - of letters.
+    return end + len(_CUT_ENTITY.sub("", same).rstrip())
 
 
 def _wrapped(html: str, *, first: bool) -> str:

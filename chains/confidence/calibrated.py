@@ -33,11 +33,7 @@ OPENINGS = {
     "very_low": ("Probably wrong or incomplete", REASONS["unsure"]),
 }
 """For each level what is said of a model's answer, and of a quotation and what one bears out."""
-FEATURES: Final = frozenset(
-    {"match", "best_similarity", "first_by_words", "question_in_answer", "background", "answer_quality"}
-)
 _ASKING: Final = re.compile(r"\b(?:how \w+|what happens|possible)\b", re.IGNORECASE)  # They name nothing.
-_NAMED: Final = 2  # How many words of a question a reason names.
 _ROOM: Final = 0.15  # Below Medium, in which the likelier of two unsure answers stays ahead.
 
 VERSION = 1
@@ -89,7 +85,7 @@ def load_model(path: Path | None = None) -> CalibrationModel:
         if kept["version"] != VERSION:
             raise ValueError(f"its version is {kept['version']!r}, not {VERSION}")
         factors = {key: Factor(**{part: float(n) for part, n in of.items()}) for key, of in kept["factors"].items()}
-        if unknown := sorted(factors.keys() - FEATURES):
+        if unknown := sorted(factors.keys() - (load_model().factors if path else factors).keys()):
             raise ValueError(f"there is no feature {unknown[0]!r}")
         numbers = [float(kept["intercept"]), *(number for one in factors.values() for number in asdict(one).values())]
         if not all(map(math.isfinite, numbers)) or any(one.scale <= 0 for one in factors.values()):
@@ -136,13 +132,13 @@ class CalibratedConfidence:
 
 
 def _doubts(state: Cited) -> list[str]:
-    """Return which names or other words of the question no passage holds, and what to do."""
+    """Return which names or other words of the question, two at most, no passage holds, and what to do."""
     names = state["message"].response_metadata.get(MISSING)
     if names is None and is_readable(state):
         passages = [(place_in(passage["metadata"]), passage["content"]) for passage in state["documents"]]
         held = {word.key for place, text in passages for word in tokens(f"{place['title']} {place['section']} {text}")}
         asked = [word for word in tokens(_ASKING.sub("", readable(state))) if word.weight >= 1 and word.key not in held]
-        names = [word.text for word in asked if word.kind != "number"][:_NAMED]
+        names = [word.text for word in asked if word.kind != "number"][:2]
     words = ", ".join(f"“{name}”" for name in names or ())
     return [UNMENTIONED.format(words=words), READ] if words else [READ]
 

@@ -46,7 +46,7 @@ def confidence(waypoint, question: str = RATE) -> dict[str, Any]:
 
 def finding(waypoint) -> dict[str, Any]:
     [found] = [
-        one for one in json.loads(waypoint("doctor", "--json")[1])["findings"] if one["part"] == "high confidence"
+        one for one in json.loads(waypoint("doctor", "--json")[1])["findings"] if one["part"] == "certified confidence"
     ]
     return dict(found)
 

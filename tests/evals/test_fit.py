@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chains.confidence.calibrated import FEATURES, CalibrationModel, load_model
+from chains.confidence.calibrated import CalibrationModel
 from chains.errors import WaypointError
 from evals.certify import certify, least_kept, times_needed, upper_bound
 from evals.fit import Labelled, cross_validated, fit, fit_to, gain, untrained
@@ -91,10 +91,6 @@ def test_the_gain_has_an_interval_that_holds_it():
 def test_too_few_rows_and_rows_that_are_all_right_are_refused(some):
     with pytest.raises(WaypointError, match="20 or more answers, some right and some wrong"):
         fit_to(some, untrained(some, NAMES), fitted_on="rows")
-
-
-def test_the_packaged_model_knows_every_feature():
-    assert set(load_model(None).factors) == FEATURES
 
 
 def answers(*kept: tuple[float, int, int]) -> list[tuple[float, bool]]:

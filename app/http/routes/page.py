@@ -5,6 +5,7 @@ GET /api/me: the caller and its permissions.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -14,6 +15,7 @@ from starlette.responses import HTMLResponse
 from typing_extensions import TypedDict
 
 from app.adapters.identity import Identity, Scope
+from app.edge import word_of_three
 from app.http.errors import RequestRefusedError
 from app.http.middleware.security import COOKIE, EMBED_HEADER, caller_with, page_policy
 from app.http.policy import KILOBYTE, Policy, no_question
@@ -36,10 +38,11 @@ _Words = Annotated[str, Field(min_length=1, max_length=200)]
 
 @with_config({"extra": "forbid"})
 class Example(TypedDict):
-    """A question that the page offers, and the document that answers it, by its id."""
+    """A question that the page offers, and the document that answers it, by its id; `sure` if only while it does."""
 
     question: _Question
     document: NotRequired[str]
+    sure: NotRequired[bool]
 
 
 @with_config({"extra": "forbid"})
@@ -60,6 +63,7 @@ class Owner(TypedDict):
 
 Examples = Mapping[str, Sequence[str | Example]]
 """The questions of each language."""
+Present = Callable[[Collection[str]], Collection[str]]
 
 # What each file holds, and how that is written.
 _FORMS: dict[str, tuple[TypeAdapter[Any], str]] = {
@@ -87,12 +91,13 @@ def read_page_file(name: str, file: Path | None) -> Any:
         raise ConfigurationError(msg) from error
 
 
-def offered(examples: Examples, language: str, present: Callable[[Collection[str]], Collection[str]]) -> list[str]:
-    """Return the questions in a language that can be answered: their documents are among the `present` ones."""
+def offered(examples: Examples, language: str, present: Present, is_sure: Callable[[str], bool] = bool) -> list[str]:
+    """Return the questions in a language that can be answered: from `present` documents, and surely where they ask."""
     questions = [Example(question=each) if isinstance(each, str) else each for each in examples.get(language, [])]
     named = [each["document"] for each in questions if "document" in each]
     available = present(named) if named else ()
-    return [each["question"] for each in questions if "document" not in each or each["document"] in available]
+    held = [each for each in questions if "document" not in each or each["document"] in available]
+    return [each["question"] for each in held if not each.get("sure") or is_sure(each["question"])]
 
 
 def file_in(folder: Path | None, *names: str) -> Path | None:
@@ -122,6 +127,15 @@ def page_router(services: Service) -> APIRouter:
     icon = assets.asset(logo.read_bytes(), logo.suffix.lower())
     pages = APIRouter(include_in_schema=False)
 
+    @lru_cache(maxsize=2 * MOST_EXAMPLES)
+    def is_sure(question: str, seen: Audience, _: object) -> bool:
+        """Return whether the answer of this version of the index is sure; a language model is not asked for that."""
+        if settings.llm.provider != "offline":
+            return True
+        asked = services.answerer.pipeline(settings.llm.model)
+        rated = asked.invoke({"question": question}, {"configurable": {"audience": seen}})["confidence"]
+        return rated is not None and word_of_three(rated["level"]) != "Low"
+
     @pages.api_route("/", methods=READ)
     @pages.api_route("/embed", methods=READ)
     @OPEN
@@ -131,6 +145,7 @@ def page_router(services: Service) -> APIRouter:
         seen: Audience = "public" if embedded else audience
         # The sample corpus's teams are those of its documents alone.
         are_ours = own_teams is not None or (not is_remote and all(map(library.is_sample, library.current().sources())))
+        present: Present = lambda ids: () if is_remote else library.present(ids, seen)  # noqa: E731
         visit = view.Visit(
             name=owner.get("name", "Waypoint Co-Pilot"),
             language=language,
@@ -138,7 +153,7 @@ def page_router(services: Service) -> APIRouter:
             theme=theme if theme in view.THEMES else "system",
             embedded=embedded,
             question=next(filter(None, query.getlist("question")), "")[:QUESTION_MAX_CHARACTERS],
-            examples=offered(examples, language, lambda ids: () if is_remote else library.present(ids, seen)),
+            examples=offered(examples, language, present, lambda text: is_sure(text, seen, library.current().version)),
             teams=teams if are_ours else {},
         )
         microphone = "" if embedded else "self"  # For dictation, which the browser does.
@@ -240,13 +255,12 @@ class RenderBody(BaseModel):
 class Rendered(BaseModel):
     """The HTML, the number that each citation has in it, and how many characters of the answer it shows.
 
-    `parts` is how many questions the message holds, `closest` the HTML of each closest passage.
+    `closest` is the HTML of each closest passage.
     """
 
     html: str
     numbers: list[int | None]
     length: int
-    parts: int
     closest: list[str] = Field(default_factory=list)
 
 
@@ -254,14 +268,13 @@ class Rendered(BaseModel):
 @Policy(body_bytes=64 * KILOBYTE, questions=no_question, drained=False, invalid={"": "a JSON object with an answer"})
 def render(request: Request, body: RenderBody) -> Rendered:
     language, questions = language_of(request), questions_of(body.question)
-    parts = max(1, len(questions))
     if not body.final:
         html, length = answer.render_growing(body.answer, questions=questions, language=language)
-        return Rendered(html=html, numbers=[], length=length, parts=parts)
+        return Rendered(html=html, numbers=[], length=length)
     citations = [citation.model_dump() for citation in body.citations]
     html, numbers = answer.render(body.answer, citations, questions=questions, language=language)
     closest = [document.passage(near.quote, near.marked, near.table_head) for near in body.closest]
-    return Rendered(html=html, numbers=numbers, length=len(body.answer), parts=parts, closest=closest)
+    return Rendered(html=html, numbers=numbers, length=len(body.answer), closest=closest)
 
 
 OWN: Any = {"key": COOKIE, "httponly": True, "samesite": "strict"}  # No script and no other site has it.

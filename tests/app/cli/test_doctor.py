@@ -117,7 +117,7 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint):
         code, out, _ = waypoint("doctor", "--json", OTEL_EXPORTER_OTLP_ENDPOINT=stub.url, **settings)
 
     assert code == 0
-    off, failed = ("language model", "moderation", "high confidence"), ("redis", "langsmith")
+    off, failed = ("language model", "moderation", "certified confidence"), ("redis", "langsmith")
     ok = ["settings", "embedding model", "vector store", "office files", "events", "rabbitmq"]
     ok += ["opentelemetry", "side steps"]
     assert findings(out) == dict.fromkeys(off, "off") | dict.fromkeys(failed, "failed") | dict.fromkeys(ok, "ok")

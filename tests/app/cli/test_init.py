@@ -125,15 +125,18 @@ def test_a_file_in_the_place_of_the_folder_is_bad_usage(waypoint):
     assert "Traceback" not in err
 
 
-def test_the_example_questions_are_about_the_documents_and_answered_by_them(waypoint, handbook):
-    rules = '# Travel\n\n## Who "approves" #1 ##\n\nYour head of team approves travel.\n'
-    write_documents(handbook, {"travel: home/rules.md": rules, "plain.md": "No heading.\n"})
+def test_the_example_questions_are_headings_that_one_document_has_questions_first(waypoint, handbook):
+    notes = "## Terms of use\n\nFor all.\n"
+    rules = f'# Travel\n\n{notes}\n## 2. Who "approves" #1 ##\n\nYour head of team.\n\n'
+    rules += "### How early do I book a flight?\n\nBook a flight a week before it leaves.\n"
+    others = f"# Sick leave\n\n{notes}\n## Note of a doctor\n\nAfter three days.\n\n## Part-time work\n\n## A third\n"
+    write_documents(handbook, {"travel: home/rules.md": rules, "sick.md": others, "plain.md": "No heading.\n"})
     waypoint("init", "handbook")
     waypoint("ingest", "handbook")
-    offered = offered_questions()
 
-    assert offered == ["What does Leave say about Notice?", 'What does Rules say about Who "approves" #1?']
-    assert "Ask for leave two weeks before it begins." in waypoint("ask", offered[0])[1]
+    first, second = ["How early do I book a flight?", "Note of a doctor"], ["Part-time work", 'Who "approves" #1']
+    assert offered_questions() == first + second
+    assert "Book a flight a week before it leaves." in waypoint("ask", first[0])[1]
 
 
 def offered_questions() -> list[str]:

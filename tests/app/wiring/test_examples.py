@@ -1,6 +1,7 @@
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from chains.errors import ConfigurationError
 from chains.retrieval.passages import retrieve
 from chains.scope import SCOPE_FILE, load_scope
 from chains.state import Searching
+
+INTERNAL: Any = {"configurable": {"audience": "internal"}}
 
 
 def examples(file: Path | None = None, *, held: Collection[str] | None = None, language: str = "en") -> list[str]:
@@ -36,6 +39,25 @@ def test_a_question_of_ones_own_needs_no_document(tmp_path):
     assert examples(own, held=()) == ["What is ours?"]
     assert examples(own) == ["What is ours?", "And theirs?"]
     assert examples(own, language="id") == []
+
+
+def test_a_question_that_asks_for_it_is_offered_while_its_answer_is_sure(tmp_path):
+    own = tmp_path / "examples.yaml"
+    own.write_text("en: [What is ours?, {question: Terms, sure: true}, {question: Lost keys, sure: true}]")
+    found = offered(read_page_file(EXAMPLES, own), "en", lambda named: named, {"Lost keys"}.__contains__)
+
+    assert found == ["What is ours?", "Lost keys"]
+
+
+def test_each_english_example_of_the_sample_is_answered_surely_without_a_model(tmp_path):
+    services = open_service(load_settings(_env_file=None, chroma_path=tmp_path / "store", llm_provider="offline"))
+    services.index.ingest([sample_corpus()])
+    asked = [each if isinstance(each, str) else each["question"] for each in read_page_file(EXAMPLES, None)["en"]]
+    rated: dict[str, Any] = {
+        text: services.chain.invoke({"question": text}, INTERNAL)["confidence"] or {} for text in asked
+    }
+
+    assert [text for text, found in rated.items() if found.get("level") not in {"high", "medium"}] == []
 
 
 UNREADABLE = {

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
-from chains.confidence.calibrated import FEATURES, OPENINGS, CalibratedConfidence, CertifiedConfidence, load_model
+from chains.confidence.calibrated import OPENINGS, CalibratedConfidence, CertifiedConfidence, load_model
 from chains.confidence.composite import CompositeConfidence, answer_quality
 from chains.confidence.levels import Thresholds, WithoutFactors, score_confidence, without_confidence
 from chains.errors import ConfigurationError
@@ -155,7 +155,7 @@ def test_an_answer_from_a_near_passage_with_the_questions_words_is_likelier_righ
     far = confidence(0.3, 0.3, question="Who repairs pianos in Oslo?", confidence=CalibratedConfidence())
 
     assert near["score"] > far["score"] + 0.1
-    assert set(near["factors"]) == FEATURES - {"match"}
+    assert set(near["factors"]) == load_model().factors.keys() - {"match"}
 
 
 def test_a_sentence_that_no_document_says_lowers_the_calibrated_confidence_by_its_share():

@@ -131,11 +131,11 @@ export class ExchangeView {
       const citations = final ? (exchange.citations ?? []) : [];
       const near = (exchange.closest ?? []).map(({ quote, marked, table_head }) => ({ quote, marked: isFolded(exchange) ? "" : marked, table_head }));
       const body = { answer, citations, closest: near, final, question: exchange.question };
-      const { html, numbers, parts, closest: drawn } = await request("page/render", { method: "POST", body });
+      const { html, numbers, closest: drawn } = await request("page/render", { method: "POST", body });
       this.drawn = drawn;
       if (final) exchange.numbers = numbers;
       replace(this.answer, html);
-      this.summary = parts > 1 ? partsSummary(this.answer, exchange) : null;
+      this.summary = partsSummary(this.answer, exchange);
       connect(this.answer, exchange);
       this.translation = final && exchange.translation ? await translated(exchange.translation) : null;
       return true;
