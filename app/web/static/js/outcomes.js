@@ -45,7 +45,7 @@ function withTaken(query, question) {
   /** @type {{isOwn: boolean, words: string[]}[]} */
   const runs = [];
   for (const word of query.split(/\s+/)) {
-    const isOwn = wordsOf(word).every((part) => own.has(part));
+    const isOwn = word.length < SHORTEST_WORD ? (runs.at(-1)?.isOwn ?? false) : wordsOf(word).every((part) => own.has(part));
     if (runs.at(-1)?.isOwn !== isOwn) runs.push({ isOwn, words: [] });
     runs.at(-1)?.words.push(word);
   }
@@ -93,6 +93,7 @@ export function nextSteps(exchange, steps) {
   return offers.length ? element("div", { class: "next", role: "group", "aria-label": t("next.title") }, ...shown) : null;
 }
 
+const SHORTEST_WORD = 4; // Shorter ones stand in any question, and belong to those beside them.
 const PLACEHOLDER = /@example\.(?:com|net|org)$/i; // Nobody reads mail there.
 
 /** @type {Record<string, {name: string, contact?: string}>} */
