@@ -60,6 +60,18 @@ def test_the_card_shows_the_sources_words_with_the_supporting_ones_marked(page, 
     assert violations(page) == []
 
 
+def test_the_card_opens_at_the_quoted_words_where_it_has_to_be_scrolled(open_page):
+    page = open_page(viewport={"width": 1280, "height": 220})
+    chips(page, GST).first.focus()
+    card, mark = (page.locator(place).first.bounding_box() for place in ("#card", "#card mark"))
+
+    assert page.locator("#card").evaluate("card => card.scrollHeight > card.clientHeight")
+    assert card
+    assert mark
+    assert card["y"] <= mark["y"]
+    assert mark["y"] + mark["height"] <= card["y"] + card["height"]
+
+
 def test_a_tap_shows_the_card_and_the_next_one_opens_the_document(open_page):
     page = open_page(has_touch=True, is_mobile=True, viewport=SIZES["phone"])
     chip = chips(page, GST).first
