@@ -63,6 +63,7 @@ from chains.state import (
     is_blocked,
 )
 from chains.text.asking import gives_what_is_asked
+from chains.text.statements import REFERS
 from prompts import Translations, translated
 
 _UNSEARCHED: Mapping[str, Outcome] = {SMALL_TALK: "small_talk", UNDERSPECIFIED: "question_back"}
@@ -330,7 +331,9 @@ def _leads(sentences: Sequence[Sentence], stands: Collection[int], asked: Asked)
     if asked.parts:
         return None
     if lead := leading(sentences, asked):
-        is_right = lead.start in stands and gives_what_is_asked(lead.words, asked.text)
+        behind = next((one for one in sentences if one.start > lead.start), lead)
+        told = [lead, behind] if behind.start in stands and REFERS.match(behind.words) else [lead]  # "It costs ...".
+        is_right = lead.start in stands and any(gives_what_is_asked(one.words, asked.text) for one in told)
         return is_right or any(start < lead.start for start in stands)
     given = [gives_what_is_asked(one.words, asked.text) for one in sentences if one.start in stands]
     return False if given and not any(given) else None

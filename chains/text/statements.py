@@ -48,7 +48,7 @@ _PERIOD: Final = re.compile(
 )
 _TITLE: Final = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.? )?[A-Z][^\d.!?:;,|]*$")  # Perhaps numbered: "3 Fire".
 _LOOSE_ENDS: Final = word_set("a an and as at by for from if in into of on or per than that the to with")
-_REFERS: Final = re.compile(
+REFERS: Final = re.compile(
     r"(?:It|They|(?:After|Before|Besides|From|Of|Until|With|Without) (?:it|that|them|these|this|those)"
     r"|(?:This|These|That|Those)(?= \w+))\b(?! is (?:\w+ ){0,2}(?:that|to)\b)"
 )
@@ -162,7 +162,7 @@ class Statement:
     @property
     def refers(self) -> bool:
         """Return whether it is a sentence on what the one before it says: "It is not given on cabins"."""
-        return self.kind == "sentence" and _REFERS.match(self.words) is not None
+        return self.kind == "sentence" and REFERS.match(self.words) is not None
 
     @cached_property
     def is_label(self) -> bool:

@@ -24,7 +24,8 @@ LISTS: Final = dict(read_patterns(__package__, "words.txt")[1])
 STOP_WORDS: Final = word_set(LISTS["grammar"])
 """Words of grammar. A word in capitals that is one of these may still be a name."""
 
-_IRREGULAR: Final = {form: verb for verb, _, form in (pair.partition(":") for pair in LISTS["irregular"].split())}
+_IRREGULAR: Final = {form: word for word, form in (pair.split(":") for pair in LISTS["irregular"].split())}
+_APART: Final = word_set(LISTS["apart"])
 _PLAIN: Final = re.compile(r"[^\W_]+")
 LONGEST_WORD: Final = 40
 _STEMMER: Final = snowballstemmer.stemmer("english")
@@ -33,9 +34,15 @@ _ONE_AT_A_TIME: Final = Lock()
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return the Snowball (Porter2) stem of a lower-case word; of an irregular verb that of its first form."""
+    """Return the Snowball (Porter2) stem of a lower-case word; of an irregular form that of its first form.
+
+    A word whose stem means something else is its own.
+    """
+    word = _IRREGULAR.get(word, word)
+    if word in _APART:
+        return word
     with _ONE_AT_A_TIME:  # The stemmer keeps the word it works on in itself.
-        return str(_STEMMER.stemWord(_IRREGULAR.get(word, word)[:LONGEST_WORD]))
+        return str(_STEMMER.stemWord(word[:LONGEST_WORD]))
 
 
 def plain_words(text: str) -> list[str]:

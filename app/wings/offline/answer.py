@@ -138,16 +138,18 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
 def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
     """Return the answers to the questions of a message in their order, each under its question.
 
-    The probability is that of the least certain part that is quoted. Where no question is answered, neither is the
-    message.
+    The probability is that of the least certain part that is quoted. Where no question is surely answered, neither is
+    the message, and where nothing is quoted it is declined.
     """
     answers = [one for _, one in parts]
-    if not any(one.given for one in answers):
+    if not any(one.text for one in answers):
         return max(answers, key=lambda one: one.probability)
+    given = any(one.given for one in answers)
     headings = (f"**{number}) {_heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
-    texts = (one.worded(prompts_folder) for _, one in parts)
+    texts = (one.text if one.unsure and not given else one.worded(prompts_folder) for one in answers)
     text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
-    return OfflineAnswer(text, min(one.probability for one in answers if one.text), parts=answers)
+    likely = min(one.probability for one in answers if one.text)
+    return OfflineAnswer(text, likely, unsure=not given, given=given, parts=answers)
 
 
 def _heading(asked: str) -> str:
@@ -198,9 +200,9 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
     is_told = fits(one.text, wants, evidence.question.text) > 0 or sum(map(len, items)) > SHORT_PARAGRAPH
     if kind == "sentence" and not is_told and "verdict" not in wants and evidence.adds_nothing(one):
         return [" ".join(items)]  # Its heading asks, and all below it answers.
-    is_short = kind == "item" or (kind == "row" and not together and len(items) <= LONGEST_LIST)
+    is_short = kind == "row" and not together and len(items) <= LONGEST_LIST and evidence.adds_nothing(one)
     is_single = bool(evidence.question.sides) or "definition" in wants
-    is_whole = is_short and not is_single and evidence.adds_nothing(one)
+    is_whole = not is_single and (is_short or evidence.is_listed(one))
     if is_whole or (kind == "item" and wants & LISTED):
         return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
     if (whole := in_context(one.statement, evidence.entries[one.entry].statements)) != [one.statement]:

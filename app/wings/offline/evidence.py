@@ -13,7 +13,7 @@ from app.wings.offline.question import COUNTRIES, Question
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
-from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
+from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds
 from chains.text.quantities import Quantity, units_of
 from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, missed, ranged, ruled_out
 from chains.text.statements import Statement
@@ -29,6 +29,7 @@ LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 OVER_ALL: Final = 0.5
 FIXED, CLOSE = 0.6, 0.75  # How strongly to hold a name, and by a near word one that the documents use.
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
+FEW_ITEMS: Final = 0.5  # The share of a list's items up to which one that gives what is asked stands alone.
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
 WHOLE, HOLDS_ALL = 0.9, 0.15  # From which "near" on a statement holds all that is asked; how much nearer that is.
@@ -209,6 +210,18 @@ class Evidence:
         own, over = self.matcher.rows([one.cells or one.text, above])
         return bool(((own < WORD_FLOOR) | (over >= own) | (self.weights <= 0)).all())
 
+    def is_listed(self, one: Candidate) -> bool:
+        """Return whether an item says what is asked with all of its list, which is asked for or named above it.
+
+        Where a figure is asked for that few items give, the item stands alone: the fee among the steps.
+        """
+        if one.statement.kind != "item" or not ("list" in self.question.wants or self.adds_nothing(one)):
+            return False
+        wants, asked = self.question.wants, self.question.text
+        items = [other.said for other in self.entries[one.entry].statements if other.block == one.statement.block]
+        given = sum(fits(item, wants, asked) > 0 for item in items)
+        return not is_measured(wants) or fits(one.text, wants, asked) <= 0 or given > FEW_ITEMS * len(items)
+
     def asks(self, heading: str) -> bool:
         """Return whether a heading holds most of what the question names."""
         held = self.matcher.rows([heading])[0]
@@ -280,7 +293,14 @@ class Evidence:
         defines = is_defined and ("definition" in wants or len(self.question.terms) == 1)
         # The names of columns name nobody.
         text = one.cells if "who" in wants else ""
-        return 1.0 if is_verdict or is_listed or defines else fits(text or one.text, wants, self.question.text)
+        if is_verdict or is_listed or defines or self._is_headed(one):
+            return 1.0
+        return fits(text or one.text, wants, self.question.text)
+
+    def _is_headed(self, one: Candidate) -> bool:
+        """Return whether a column asks what the question asks: "Risk passes when" or "Fee", whatever the cell says."""
+        asked = self.question.wants & _TOLD
+        return one.statement.kind == "row" and any(not asked.isdisjoint(kinds(name)) for name in one.statement.columns)
 
     def _compare_rows(self, known: Sequence[float | None]) -> tuple[list[bool], Matrix]:
         """Return which rows are others than the question names, and how their ranges fit its figures.
@@ -428,6 +448,7 @@ class Evidence:
         is_said = is_said or any(one.statement is row for row in self._extremes)
         is_compared = not is_said and (one.statement.kind != "row" or bool(_RANKS.search(asked.text)))
         is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
+        is_other_kind &= not self._is_headed(one)
         return is_compared or is_other_kind or (is_measured(asked.wants) and self.lacking(one) > 0)
 
     def first_look(self) -> list[int]:
@@ -458,6 +479,9 @@ class Evidence:
         self.agreement = np.array(
             [[float(out > is_out or self._agree(one, other)) for other, out in judged] for one, is_out in judged]
         )
+        listed = [one.block if self.is_listed(one) else None for one in self.statements]
+        together = [[mine is not None and mine == its for its in listed] for mine in listed]
+        self.agreement = np.maximum(self.agreement, together)  # What is quoted together is no rival of each other.
         told = {name: self.values[:, place] for place, name in enumerate(FEATURES)}  # Its columns, not copies.
         if meanings:
             told["meaning"][:], told["meaning_above"][:] = meanings, np.array(meanings) - np.mean(meanings)

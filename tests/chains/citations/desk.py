@@ -27,13 +27,18 @@ SHOWN = [
 ]
 
 
-def read(answer: str, shown: list[Passage] | None = None, **options: Any) -> CitationResult:
+def read(
+    answer: str,
+    shown: list[Passage] | None = None,
+    question: str = "What is the import GST in Singapore?",
+    **options: Any,
+) -> CitationResult:
     kept = SHOWN if shown is None else shown
     cite = CiteSources(**options)
     rewriter = NumberedMarkers(kept) if cite.style == "numbered" else TitledMarkers(kept)
     return cite(
         Generated(
-            question="What is the import GST in Singapore?",
+            question=question,
             documents=kept,
             context=Context(text="", passages=kept),
             message=AIMessage(answer),

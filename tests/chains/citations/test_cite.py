@@ -58,6 +58,12 @@ def test_an_answer_stands_on_the_sentence_that_answers():
     assert read(f"Thank you for asking about import GST. {other}")["outcome"] == "answered"
 
 
+def test_the_price_may_stand_in_the_sentence_behind_the_one_that_names_what_it_is_of():
+    storage = "Winter storage runs from 1 November. It costs £75 and includes a service in March."
+    shown = [passage("Storage", "Winter", storage)]
+    assert read(f"{storage} [Storage > Winter]", shown, "winter storage price")["outcome"] == "answered"
+
+
 def test_attribution_can_be_turned_off_and_never_guesses():
     answer = "The relief limit is S$400 for goods by air or post. It is 9 % [GST Guide > Import GST]."
     assert len(read(answer, attribution=False)["citations"]) == 1

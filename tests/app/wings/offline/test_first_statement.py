@@ -4,7 +4,7 @@ import pytest
 
 from app.wings.offline import OfflineChatModel
 from app.wiring.models import word_similarity
-from tests.app.wings.offline.asking_offline import UNSURE, ask, is_not_sure
+from tests.app.wings.offline.asking_offline import UNSURE, ask, is_not_sure, prompt, reply_to
 from tests.cases import cases
 
 NEAR = [0.8, 0.8, 0.8]
@@ -190,3 +190,60 @@ def test_what_stands_side_by_side_and_holds_all_words_is_shown_though_the_passag
     entry = "[Fees]\nProof is a letter of the tax office. Without proof the highest fee is charged. Send it by June."
     assert UNSURE in ask("what if I don't send proof", entry, scores=[0.12])
     assert UNSURE not in ask("what if I don't send flowers", entry, scores=[0.12])
+
+
+IMPORT_PAPERS = """[Thailand Guide > Standard Documents]
+1. Customs Import Entry Form
+2. Commercial Invoice
+3. Packing List
+4. Letter of Credit (if applicable)"""
+
+
+def test_the_items_of_a_list_that_is_asked_for_are_no_rivals():
+    reply = reply_to("what documents do i need to import into thailand", IMPORT_PAPERS, scores=[0.9])
+    assert reply.response_metadata["match"] > 0.9
+    assert "Packing List" in reply.text
+
+
+RULING = """[Rulings > How do I apply for a ruling?]
+How do I apply for a ruling?
+
+1. Prepare samples
+2. Submit the form
+3. Pay the application fee: S$75
+4. Wait: 30 working days"""
+
+
+@pytest.mark.parametrize(("question", "shown"), [("How much is a ruling?", "S$75"), ("How long to apply?", "30 work")])
+def test_of_steps_only_the_one_is_quoted_that_gives_the_figure(question, shown):
+    answer = ask(question, RULING, scores=[0.8])
+    assert shown in answer
+    assert "samples" not in answer
+
+
+RISK = """[Incoterms > Transfer of risk]
+| Term | Risk passes when | Insured by |
+|---|---|---|
+| FOB | Goods are on board | Buyer |
+| CIP | Goods are with the first carrier | Seller |"""
+
+
+def test_a_column_that_asks_as_the_question_does_answers_it():
+    reply = reply_to("when does the risk pass under FOB", RISK, scores=[0.64])
+    assert "on board" in reply.text
+    assert reply.response_metadata["match"] > 0.9
+
+
+def test_questions_of_which_none_is_surely_answered_are_quoted_each_by_itself():
+    parts = [
+        {"question": question, "query": question, "places": [0], "scores": [0.3]}
+        for question in ("Who repairs samples?", "Which forms are stamped?")
+    ]
+    system, asked = prompt("Who repairs samples? Which forms are stamped?", RULING)
+    asked.additional_kwargs["parts"] = parts
+    reply = OfflineChatModel().invoke([system, asked])
+    assert reply.text.startswith(UNSURE)
+    assert reply.text.count(UNSURE) == 1
+    assert "samples" in reply.text.partition("2)")[0]
+    assert "form" in reply.text.partition("2)")[2].partition("\n")[2]
+    assert reply.response_metadata["unsure"]

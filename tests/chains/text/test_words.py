@@ -1,0 +1,21 @@
+"""Stems: what counts as one word, and what does not."""
+
+import pytest
+
+from chains.text.words import stem
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("customs", "customer"), ("important", "import"), ("responsible", "response"), ("wedding", "wed")],
+)
+def test_words_of_other_meanings_have_other_stems(word, other):
+    assert stem(word) != stem(other)
+
+
+@pytest.mark.parametrize(
+    ("word", "form"),
+    [("important", "importance"), ("responsible", "responsibilities"), ("business", "businesses"), ("pay", "paid")],
+)
+def test_forms_of_a_word_have_one_stem(word, form):
+    assert stem(word) == stem(form)
