@@ -7,6 +7,7 @@ Lv and Zhai 2009, "Positional language models for information retrieval"). The w
 a flat optimum; what missing numbers and names take away is fitted (docs/citations.md).
 """
 
+import re
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final
@@ -110,13 +111,19 @@ def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
         inside_a_word = text[max(0, start - 1) : start].isalnum() or text[end : end + 1].isalnum()
         if start >= 0 and not inside_a_word:
             return start, end
-    said = {letters(whole) for whole in wholes}
+    said = {form for whole in wholes for form in (letters(whole), _cells(whole))}
     for one in evidence.statements:
         # An item may be said with what announces it: "Not taken: cheques".
-        forms = [one.letters] if one.cells else [letters(one.above) + one.letters] if one.kind == "item" else []
+        items = [letters(one.above) + one.letters] if one.kind == "item" else []
+        forms = [one.letters, _cells(one.said)] if one.cells else items
         if not said.isdisjoint(forms):
             return one.start, one.end
     return None
+
+
+def _cells(said: str) -> str:
+    """Return what is equal in two forms of a row, whatever the order of its cells."""
+    return " ".join(sorted(map(letters, re.split(r" [–] |; ", said))))
 
 
 def _align(strengths: Matrix, weights: NDArray[np.float32]) -> float:

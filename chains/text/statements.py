@@ -131,13 +131,18 @@ class Statement:
     @cached_property
     def said(self) -> str:
         """The statement in plain words; a row as a sentence: what it is about, then each cell under its column."""
+        return self.say()
+
+    def say(self, first: Sequence[int] = ()) -> str:
+        """Return the statement in plain words; of a row the cells of the columns `first` before the others."""
         if not self.cells:
             return plain(re.sub(r"\n:\s+", ": ", self.words))  # A definition stands below its term.
         subject, *others = (cell.text.strip(":") for cell in self.cells)
         names = [*self.columns[1:], *[""] * len(others)]
         is_named = len(self.columns) == len(self.cells) and any(self.columns[1:])
-        told = [f"{name}: {text}" if name else text for name, text in zip(names, others, strict=False) if text]
-        values = "; ".join(told)
+        told = [f"{name}: {text}" if name else text for name, text in zip(names, others, strict=False)]
+        order = sorted(range(len(told)), key=lambda place: place + 1 not in first)
+        values = "; ".join(told[place] for place in order if others[place])
         subject = ", ".join(filter(None, (self.group, subject)))
         if not (subject and values and is_named):
             return ": ".join(part for part in (subject, values) if part)

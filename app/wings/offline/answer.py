@@ -236,7 +236,10 @@ def _cut(items: Sequence[str]) -> list[str]:
 
 def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     """Return the items in markdown with their citation; only citations stand in bare brackets."""
-    entry, quoted = evidence.entries[one.entry], [escape_brackets(item) for item in items]
+    entry = evidence.entries[one.entry]
+    rows = [other for other in entry.statements if other.block == one.statement.block and other.kind == "row"]
+    told = {row.said: row.say(evidence.asked_columns(row)) for row in rows}
+    quoted = [escape_brackets(told.get(item, item)) for item in items]
     statement = one.statement
     label = statement.lead if len(items) == 1 or statement.kind == "row" else statement.above
     asked = {term.key for term in evidence.question.terms}

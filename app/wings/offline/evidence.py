@@ -29,6 +29,7 @@ LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 OVER_ALL: Final = 0.5
 FIXED, CLOSE = 0.6, 0.75  # How strongly to hold a name, and by a near word one that the documents use.
 MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
+FEWEST_COLUMNS: Final = 3  # Of a row whose cells are told in the order of the question.
 FEW_ITEMS: Final = 0.5  # The share of a list's items up to which one that gives what is asked stands alone.
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
@@ -37,6 +38,7 @@ _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
 MOST_LACKING: Final = 0.34  # Of what the question names, the most that a statement may lack whose limit tells.
+_DIGIT: Final = re.compile(r"\d")
 _CLOCK: Final = re.compile(r"\d|[ap]m$")
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
 _RANKS: Final = re.compile(  # Words that compare the rows of a table.
@@ -463,6 +465,17 @@ class Evidence:
             counts[self.statements[row].block] += not last[row]  # What is left out takes nobody's place.
             crowded[row] = counts[self.statements[row].block] > MOST_OF_BLOCK
         return sorted(best, key=lambda row: (last[row], crowded[row]))[:CANDIDATES]
+
+    def asked_columns(self, row: Statement) -> list[int]:
+        """Return the columns of a row that the question names: by their kind, or by words that no first cell has."""
+        is_looked_up = self.question.quantities and any(map(_DIGIT.search, row.columns))  # "5 days" in "4-7 days".
+        if len(row.columns) < FEWEST_COLUMNS or is_looked_up:
+            return []
+        names = self.matcher.rows([f"{row.group} {row.cells[0].text}", *row.columns[1:]])
+        own = (names[1:] >= HEADER) & (names[0] < HEADER) & (self.weights > 0)
+        told = np.array([not self.question.wants.isdisjoint(_TOLD & kinds(name)) for name in row.columns[1:]])
+        named = (own & ~own.all(axis=0)).any(axis=1)
+        return [int(place) + 1 for place in np.flatnonzero(named if named.any() else told)]
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""

@@ -1,5 +1,7 @@
 """Every way in which models write a citation, with traps beside it: what looks like one and names nothing shown."""
 
+from typing import Any
+
 import pytest
 
 from chains.citations.markers import find_markers
@@ -179,7 +181,7 @@ TRAPS = {
 }
 
 
-def cited(answer: str, **options: object) -> list[tuple[str, str | None, str | None]]:
+def cited(answer: str, **options: Any) -> list[tuple[str, str | None, str | None]]:
     found = read(answer, BOOKSHELF, min_citations=0, attribution=False, **options)["citations"]
     return [(c["raw"], c["doc_id"], c["section"]) for c in found if c["matched"]]
 

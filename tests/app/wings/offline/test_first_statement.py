@@ -62,7 +62,7 @@ FIRST = {
         (PICK_UP, "cancel 1 day before pick-up refund", "later than 48 hours before pick-up: half of it")
     ],
     "a cell that says no answers with its day in short": [
-        (OPEN, "is central open on sunday", "No, Central – Sat: 10-16; Sun: closed")
+        (OPEN, "is central open on sunday", "No, Central – Sun: closed; Sat: 10-16")
     ],
     "an amount that is charged is a fee": [
         (
@@ -95,7 +95,7 @@ FIRST = {
     ],
     "what permits or forbids answers whether something is allowed": [
         (f"[Rules > Hall]\n{HALL}", "can we smoke on a balcony", "Smoking and candles are forbidden"),
-        (f"[Yard > Stables]\n{PONIES}", "are ponies allowed in south", "Ponies welcome – North: yes; South: no."),
+        (f"[Yard > Stables]\n{PONIES}", "are ponies allowed in south", "Ponies welcome – South: no; North: yes."),
     ],
     "an amount of money is a surcharge": [
         (
@@ -120,14 +120,14 @@ FIRST = {
             "Huts are warm.\n\n"
             "| Hut | Stove | Well |\n|---|---|---|\n| North | ✓ | ✓ |\n| South | | ✓ |\n| East | ✓ | ✓ |\n| Peak | | |",
             "which huts have no well",
-            "Peak – Stove: no; Well: no",
+            "Peak – Well: no; Stove: no",
         )
     ],
     "the figure of a code counts nothing": [
         (
             "[Prices]\n| Code | Work | Price |\n|---|---|---|\n| K2 | Sole | 18 € |\n| K3 | Two or more soles | 30 € |",
             "price of K2",
-            "K2 – Work: Sole; Price: 18 €",
+            "K2 – Price: 18 €; Work: Sole",
         )
     ],
     "a row of another country is none of a way": [
@@ -247,3 +247,17 @@ def test_questions_of_which_none_is_surely_answered_are_quoted_each_by_itself():
     assert "samples" in reply.text.partition("2)")[0]
     assert "form" in reply.text.partition("2)")[2].partition("\n")[2]
     assert reply.response_metadata["unsure"]
+
+
+TARGETS = """[Service Levels > Targets]
+| Priority | First response | Update | Resolution target |
+|---|---|---|---|
+| P1 | 15 minutes | every hour | 4 hours |
+| P2 | 30 minutes | every 2 hours | 8 hours |"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"), [("resolution target", "Resolution target: 8 hours; First"), ("updates", "Update: every 2")]
+)
+def test_the_cell_that_is_asked_for_is_said_first(asked, first):
+    assert f"P2 – {first}" in ask(f"{asked} P2", TARGETS, scores=[0.8])
