@@ -8,11 +8,11 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 import prompts
-from app.wings.offline.evidence import FEATURES, NEAR_PASSAGE, VERDICT, Evidence
+from app.wings.offline.evidence import FEATURES, FIXED, HEADER, NEAR_PASSAGE, TOLD, VERDICT, Evidence
 from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.passages import Candidate
 from app.wings.offline.ranker import Ranker
-from chains.text.asking import LISTED, STRICT, fits
+from chains.text.asking import LISTED, STRICT, fits, kinds
 from chains.text.letters import escape_brackets, one_line
 from chains.text.negation import NEGATION, negates
 from chains.text.ranges import missed
@@ -28,6 +28,9 @@ ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader 
 OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
 """The most without what a follow-up names anew; without a name or figure, or with what speaks against. Below the most
 the likelier stays ahead."""
+FEWEST_COLUMNS: Final = 3  # Of a row whose cells are told in the order of the question.
+MOST_NAMED: Final = 0.6
+_DIGIT: Final = re.compile(r"\d")
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE, _FEW = 0.05, 2
 Verdict = Literal["Yes", "No", ""]
@@ -131,7 +134,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         opening = quoted.partition(" ")[0]
         is_name = (any(token.weight for token in tokens(opening)) and not negates(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
-    missing = [] if is_sure else evidence.missing
+    missing = [] if is_sure else _missing(evidence)
     return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=missing)
 
 
@@ -238,7 +241,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     """Return the items in markdown with their citation; only citations stand in bare brackets."""
     entry = evidence.entries[one.entry]
     rows = [other for other in entry.statements if other.block == one.statement.block and other.kind == "row"]
-    told = {row.said: row.say(evidence.asked_columns(row)) for row in rows}
+    told = {row.said: row.say(_asked_columns(evidence, row)) for row in rows}
     quoted = [escape_brackets(told.get(item, item)) for item in items]
     statement = one.statement
     label = statement.lead if len(items) == 1 or statement.kind == "row" else statement.above
@@ -247,7 +250,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     telling = (statement.kind == "item" or len(items) > 1) and (alone or asked & words_of(label).keys.keys())
     lead = f"{escape_brackets(label)}:" if label and telling and not label.endswith("?") else ""
     denied = {negates(text) for text in (statement.above, evidence.question.text)}
-    is_same = len(denied) == 1 and evidence.asks(f"{entry.header} {statement.above}")
+    is_same = len(denied) == 1 and _asks(evidence, f"{entry.header} {statement.above}")
     is_same = is_same and ("verdict" in evidence.question.wants or not VERDICT.match(items[0]))
     if statement.kind != "row" and statement.above.endswith("?") and not is_same:
         lead = escape_brackets(statement.above)  # Its "Yes" is said to that question.
@@ -256,6 +259,34 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     marks = {other.said: other.mark for other in entry.statements if other.block == statement.block}
     lines = "\n".join(f"{marks.get(item, '-')} {words}" for item, words in zip(items, quoted, strict=True))
     return (f"{lead}\n\n{lines}" if lead else lines) + f" {entry.marker}"
+
+
+def _missing(evidence: Evidence) -> list[str]:
+    """Return the names of the question that no statement of the context holds, as the asker writes them."""
+    asked, reach = evidence.question, evidence.placed.max(axis=0, initial=0.0)
+    words = {token.key: token.text for token in tokens(asked.text) if token.text.isalpha()}
+    lacked = {n for n, one in enumerate(asked.terms) if one.named and one.key in words and reach[n] < FIXED}
+    names = [[asked.terms[row].key for row in name] for name in asked.names if lacked.issuperset(name)]
+    return [" ".join(words[key] for key in name) for name in names]
+
+
+def _asks(evidence: Evidence, heading: str) -> bool:
+    """Return whether a heading holds most of what the question names."""
+    held = evidence.matcher.rows([heading])[0]
+    named = [bool(held[row] >= FIXED) for row, term in enumerate(evidence.question.terms) if term.carries]
+    return sum(named) >= MOST_NAMED * len(named)
+
+
+def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
+    """Return the columns of a row that the question names: by their kind, or by words that no first cell has."""
+    is_looked_up = evidence.question.quantities and any(map(_DIGIT.search, row.columns))  # "5 days" in "4-7 days".
+    if len(row.columns) < FEWEST_COLUMNS or is_looked_up:
+        return []
+    names = evidence.matcher.rows([f"{row.group} {row.cells[0].text}", *row.columns[1:]])
+    own = (names[1:] >= HEADER) & (names[0] < HEADER) & (evidence.weights > 0)
+    told = np.array([not evidence.question.wants.isdisjoint(TOLD & kinds(name)) for name in row.columns[1:]])
+    named = (own & ~own.all(axis=0)).any(axis=1)
+    return [int(place) + 1 for place in np.flatnonzero(named if named.any() else told)]
 
 
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:

@@ -28,8 +28,7 @@ LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 # What a word is worth to a row that only the heading of its table holds, where other rows hold it themselves.
 OVER_ALL: Final = 0.5
 FIXED, CLOSE = 0.6, 0.75  # How strongly to hold a name, and by a near word one that the documents use.
-MOST_OF_NAME, MOST_NAMED = 0.5, 0.6
-FEWEST_COLUMNS: Final = 3  # Of a row whose cells are told in the order of the question.
+MOST_OF_NAME: Final = 0.5
 FEW_ITEMS: Final = 0.5  # The share of a list's items up to which one that gives what is asked stands alone.
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
@@ -38,7 +37,6 @@ _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
 MOST_LACKING: Final = 0.34  # Of what the question names, the most that a statement may lack whose limit tells.
-_DIGIT: Final = re.compile(r"\d")
 _CLOCK: Final = re.compile(r"\d|[ap]m$")
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
 _RANKS: Final = re.compile(  # Words that compare the rows of a table.
@@ -48,7 +46,7 @@ _RANKS: Final = re.compile(  # Words that compare the rows of a table.
 _MOST: Final = r"best|worst|differ\w*|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|for|earli|lat)est)[a-z]{3,}est"
 _COMPARED: Final = re.compile(rf"\b(?:{_MOST})\b", re.I)
 _COMPARING: Final = re.compile(rf"\b(?:{_MOST}|than|while|whereas|both|unlike)\b", re.I)
-_TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
+TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
 # How much each feature tells of a statement before it is embedded.
 _FIRST_LOOK: Final = {"near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5, "score": 0.5}
 CANDIDATES: Final = 6  # The most statements that are embedded for one question.
@@ -184,15 +182,6 @@ class Evidence:
         known = self.placed[:, nouns].max(axis=0, initial=0.0) >= 1.0  # Then "toes" are no "shoes".
         return float((one.strengths[nouns] < np.where(known, CLOSE, WORD_FLOOR)).mean()) if nouns else 0.0
 
-    @property
-    def missing(self) -> list[str]:
-        """Return the names of the question that no statement of the context holds, as the asker writes them."""
-        asked, reach = self.question, self.placed.max(axis=0, initial=0.0)
-        words = {token.key: token.text for token in tokens(asked.text) if token.text.isalpha()}
-        lacked = {n for n, one in enumerate(asked.terms) if one.named and one.key in words and reach[n] < FIXED}
-        names = [[asked.terms[row].key for row in name] for name in asked.names if lacked.issuperset(name)]
-        return [" ".join(words[key] for key in name) for name in names]
-
     def unnamed(self, one: Candidate) -> float:
         """Return the share of the names and figures that a statement lacks; of sides and of new words it needs one."""
         asked = self.question
@@ -223,12 +212,6 @@ class Evidence:
         items = [other.said for other in self.entries[one.entry].statements if other.block == one.statement.block]
         given = sum(fits(item, wants, asked) > 0 for item in items)
         return not is_measured(wants) or fits(one.text, wants, asked) <= 0 or given > FEW_ITEMS * len(items)
-
-    def asks(self, heading: str) -> bool:
-        """Return whether a heading holds most of what the question names."""
-        held = self.matcher.rows([heading])[0]
-        named = [bool(held[row] >= FIXED) for row, term in enumerate(self.question.terms) if term.carries]
-        return sum(named) >= MOST_NAMED * len(named)
 
     def holds(self, one: Candidate, name: Sequence[int]) -> bool:
         """Return whether a statement holds a name, or most of one with several words; its heading and title count."""
@@ -301,7 +284,7 @@ class Evidence:
 
     def _is_headed(self, one: Candidate) -> bool:
         """Return whether a column asks what the question asks: "Risk passes when" or "Fee", whatever the cell says."""
-        asked = self.question.wants & _TOLD
+        asked = self.question.wants & TOLD
         return one.statement.kind == "row" and any(not asked.isdisjoint(kinds(name)) for name in one.statement.columns)
 
     def _compare_rows(self, known: Sequence[float | None]) -> tuple[list[bool], Matrix]:
@@ -449,7 +432,7 @@ class Evidence:
         is_said = one.statement.kind != "row" and (_COMPARING.search(one.text) or not _COMPARED.search(asked.text))
         is_said = is_said or any(one.statement is row for row in self._extremes)
         is_compared = not is_said and (one.statement.kind != "row" or bool(_RANKS.search(asked.text)))
-        is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & _TOLD, asked.text) < 0
+        is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & TOLD, asked.text) < 0
         is_other_kind &= not self._is_headed(one)
         return is_compared or is_other_kind or (is_measured(asked.wants) and self.lacking(one) > 0)
 
@@ -465,17 +448,6 @@ class Evidence:
             counts[self.statements[row].block] += not last[row]  # What is left out takes nobody's place.
             crowded[row] = counts[self.statements[row].block] > MOST_OF_BLOCK
         return sorted(best, key=lambda row: (last[row], crowded[row]))[:CANDIDATES]
-
-    def asked_columns(self, row: Statement) -> list[int]:
-        """Return the columns of a row that the question names: by their kind, or by words that no first cell has."""
-        is_looked_up = self.question.quantities and any(map(_DIGIT.search, row.columns))  # "5 days" in "4-7 days".
-        if len(row.columns) < FEWEST_COLUMNS or is_looked_up:
-            return []
-        names = self.matcher.rows([f"{row.group} {row.cells[0].text}", *row.columns[1:]])
-        own = (names[1:] >= HEADER) & (names[0] < HEADER) & (self.weights > 0)
-        told = np.array([not self.question.wants.isdisjoint(_TOLD & kinds(name)) for name in row.columns[1:]])
-        named = (own & ~own.all(axis=0)).any(axis=1)
-        return [int(place) + 1 for place in np.flatnonzero(named if named.any() else told)]
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""
