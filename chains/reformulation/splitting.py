@@ -47,7 +47,7 @@ _SAYS: Final = re.compile(
 )  # "Concealed damage" says nothing.
 _SUBJECT: Final = r"(?:i|we|you|he|she|it|they|there|the|an?|my|our|your|this|that|these|those|any)"
 _ASKS_FOR: Final = (  # How a question begins that has an interrogative of its own.
-    r"(?:(?:wh?at|wh?ich|who|whose)\b(?!\s+(?:about|else|for|from|in|not|of|to|with)\b)(?=\W+\w+\W+\w)"
+    r"(?:(?:wh?at(?:['\u2019]?s)?|wh?ich|who|whose)\b(?!\s+(?:about|else|for|from|in|not|of|to|with)\b)(?=\W+\w+\W+\w)"
     rf"|how (?:big|early|fast|far|high|large|late|long|many|much|often|old|soon)\b|(?:how|wh?en|where|why) {_VERB}\b"
     r"|(?:at|by|for|from|in|to|under|until|up to|with) (?:what|when|which|whom)\b(?=(?:\W+\w+){3}))"
 )
@@ -56,6 +56,11 @@ _ASKS: Final = rf"(?:{_ASKS_FOR}|{_VERB} (?:{_SUBJECT}\b|(?-i:[A-Z])))"
 _FILLER: Final = (
     r"\W*(?:(?:also|and|but|finally|first|firstly|furthermore|kindly|lastly|moreover|next|ok|okay|please|pl[sz]|plus|second"
     r"|secondly|so|then|third|thirdly)\b\W*)*"
+)
+_CHANGE: Final = re.compile(  # "OK other thing, ..." asks for nothing.
+    rf"{_FILLER}(?:(?:(?:an)?other|(?:a )?different|(?:a )?new) (?:question|thing)|something (?:different|else))"
+    r"\s*[,:;-]+\s*(?=\w)",
+    re.I,
 )
 _QUESTION: Final = re.compile(rf"{_FILLER}{_ASKS}", re.I)
 _ASKED: Final = re.compile(rf"(?:^{_FILLER}|[,:;]\s+|\s[-\u2013]\s+){_ASKS}", re.I)
@@ -92,7 +97,7 @@ class Part(NamedTuple):
 
 def split_questions(message: str) -> tuple[Part, ...]:
     """Return the questions of a message in their order; a single question without what only makes it polite."""
-    body, found = _read(message)
+    body, found = _read(_CHANGE.sub("", message, count=1))
     if len(found) <= 1:
         request = _REQUEST.match(body)  # "Please let us know" says nothing where a question follows.
         is_polite = request and _QUESTION.match(body, request.end())
@@ -104,7 +109,7 @@ def split_questions(message: str) -> tuple[Part, ...]:
 
 def asking_part(message: str) -> str:
     """Return the single question of a message without the statements that it is asked on; "" where there are none."""
-    _, found = _read(message)
+    _, found = _read(_CHANGE.sub("", message, count=1))
     return found[0].asked if len(found) == 1 and found[0].context else ""
 
 

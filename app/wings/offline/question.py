@@ -25,7 +25,7 @@ _MINUTES: Final = re.compile(r"(?<=\d)[ -]?min\b", re.I)  # Behind anything else
 # What the asker supposes, and may be wrong about.
 _PREMISE: Final = re.compile(r"^\W*since\b(?! \w+ \d{4})[^,?]*|\b(?:because|given that|now that)\b[^,?]*", re.I)
 _FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
-_INITIALS: Final = re.compile(r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b")
+_INITIALS: Final = re.compile(r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b|\b([a-z])/([a-z])\b")
 _WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
 _UNANSWERABLE: Final = re.compile(_WORDS["unanswerable"], re.IGNORECASE)
 _FORM_WORDS: Final = frozenset(map(stem, _WORDS["asking"].split()))

@@ -135,6 +135,17 @@ SPLIT = {
         ("Good morning,\nI'd like to know how long a quote is valid.", ["how long a quote is valid."]),
         ("Please explain Form D.", ["Please explain Form D."]),
     ],
+    "a change of subject is announced, and not asked": [
+        ("ok other thing, what are your hours", ["what are your hours"]),
+        ("different question: do you ship to Perth?", ["do you ship to Perth?"]),
+        ("what other thing do I need?", ["what other thing do I need?"]),
+    ],
+    "what is may be written as one word": [
+        (
+            "whats the deposit for the camera and how long can i keep it",
+            ["whats the deposit for the camera", "how long can i keep it"],
+        ),
+    ],
 }
 
 

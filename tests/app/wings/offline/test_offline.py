@@ -84,6 +84,11 @@ QUOTED = {
         "Who issues the B/L?",
         "The carrier issues the bill of lading after loading. [Sea Guide > Papers]",
     ),
+    "an abbreviation with a stroke may be in small letters": (
+        "[Sea Guide > Papers]\nThe carrier issues the bill of lading after loading.",
+        "who issues the b/l",
+        "The carrier issues the bill of lading after loading. [Sea Guide > Papers]",
+    ),
     "brackets in a quote are escaped, so that they cite nothing": (
         "[Guide > Rates]\nThe GST rate [see annex] for imports is 9%.",
         "What is the GST rate for imports?",
