@@ -284,8 +284,12 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
         return []
     names = evidence.matcher.rows([f"{row.group} {row.cells[0].text}", *row.columns[1:]])
     own = (names[1:] >= HEADER) & (names[0] < HEADER) & (evidence.weights > 0)
+    own &= ~own.all(axis=0)
+    # "Full day" is not "Half day".
+    named = np.array(
+        [held.any() and not any((held <= other).all() and (held < other).any() for other in own) for held in own]
+    )
     told = np.array([not evidence.question.wants.isdisjoint(TOLD & kinds(name)) for name in row.columns[1:]])
-    named = (own & ~own.all(axis=0)).any(axis=1)
     return [int(place) + 1 for place in np.flatnonzero(named if named.any() else told)]
 
 
