@@ -86,6 +86,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
 _WITH_UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
 _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office": "working "}
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
+_IN_SPACE: Final = re.compile(r"[23]d\b", re.IGNORECASE)  # "3D" is no number of things.
 _DIMENSIONS: Final = word_set("deep heavy high long tall wide")
 _CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€": "EUR", "£": "GBP", "A$": "AUD"}
 _MOST: Final = re.compile(
@@ -211,6 +212,7 @@ def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
     value, start, end = float(word.key), word.start, word.end
     name = words[place - 1].text.lower() if place else ""
     is_code = text[max(0, start - 1) : start].isalpha() and text[start - 1] != "x"  # "H2", but "120x80".
+    is_code |= _IN_SPACE.match(text, start) is not None
     label = is_code or name in _LABELS or (name in _DIALLED and value > LONGEST_WAIT)
     if behind := _BEHIND.match(text, word.end):
         name = behind["currency"] and _CURRENCIES.get(behind["currency"], behind["currency"].upper())

@@ -146,6 +146,7 @@ def test_a_superlative_names_the_row_that_has_the_least_or_the_most(question, bo
 
 def test_a_number_to_call_is_no_amount():
     assert [one.label for one in quantities("Call 112, or wait 112 minutes.")] == [True, False]
+    assert [one.label for one in quantities("A 3D print of 3 grams.")] == [True, False]
 
 
 @pytest.mark.parametrize(
