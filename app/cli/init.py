@@ -20,7 +20,7 @@ from chains.ingestion.files import SourceFile, find_files
 STARTER = Path(__file__).parent / "starter"
 TESTS, EXAMPLES = "first.tests.yaml", "examples.yaml"
 FILES = ("scope.yaml", "teams.yaml", EXAMPLES, TESTS)
-MOST_QUESTIONS, OF_EACH = 12, 2  # Of all documents, and of one.
+MOST_QUESTIONS, OF_EACH = 8, 2  # Of all documents, and of one: the page tries each before it offers it.
 _HEADING = re.compile(r"^#{2,4} +(?:\d[\d.)]* +)?+(\S+ .{0,80}?)[ #]*$", re.MULTILINE)
 NEXT = ("ingest {folder}", "test {folder}", "serve")
 _PLAIN = re.compile(r"[\w./-]+")

@@ -5,7 +5,7 @@ GET /api/me: the caller and its permissions.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -128,7 +128,7 @@ def page_router(services: Service) -> APIRouter:
     pages = APIRouter(include_in_schema=False)
 
     @lru_cache(maxsize=2 * MOST_EXAMPLES)
-    def is_sure(question: str, seen: Audience, _: object) -> bool:
+    def is_sure(question: str, seen: Audience, version: object) -> bool:
         """Return whether the answer of this version of the index is sure; a language model is not asked for that."""
         if settings.llm.provider != "offline":
             return True
@@ -145,7 +145,7 @@ def page_router(services: Service) -> APIRouter:
         seen: Audience = "public" if embedded else audience
         # The sample corpus's teams are those of its documents alone.
         are_ours = own_teams is not None or (not is_remote and all(map(library.is_sample, library.current().sources())))
-        present: Present = lambda ids: () if is_remote else library.present(ids, seen)  # noqa: E731
+        tried = partial(is_sure, seen=seen, version=None if is_remote else library.current().version)
         visit = view.Visit(
             name=owner.get("name", "Waypoint Co-Pilot"),
             language=language,
@@ -153,7 +153,7 @@ def page_router(services: Service) -> APIRouter:
             theme=theme if theme in view.THEMES else "system",
             embedded=embedded,
             question=next(filter(None, query.getlist("question")), "")[:QUESTION_MAX_CHARACTERS],
-            examples=offered(examples, language, present, lambda text: is_sure(text, seen, library.current().version)),
+            examples=offered(examples, language, lambda ids: () if is_remote else library.present(ids, seen), tried),
             teams=teams if are_ours else {},
         )
         microphone = "" if embedded else "self"  # For dictation, which the browser does.

@@ -29,7 +29,6 @@ LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 OVER_ALL: Final = 0.5
 FIXED, CLOSE = 0.6, 0.75  # How strongly to hold a name, and by a near word one that the documents use.
 MOST_OF_NAME: Final = 0.5
-FEW_ITEMS: Final = 0.5  # The share of a list's items up to which one that gives what is asked stands alone.
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
 WHOLE, HOLDS_ALL = 0.9, 0.15  # From which "near" on a statement holds all that is asked; how much nearer that is.
@@ -211,7 +210,7 @@ class Evidence:
         wants, asked = self.question.wants, self.question.text
         items = [other.said for other in self.entries[one.entry].statements if other.block == one.statement.block]
         given = sum(fits(item, wants, asked) > 0 for item in items)
-        return not is_measured(wants) or fits(one.text, wants, asked) <= 0 or given > FEW_ITEMS * len(items)
+        return not is_measured(wants) or fits(one.text, wants, asked) <= 0 or 2 * given > len(items)
 
     def holds(self, one: Candidate, name: Sequence[int]) -> bool:
         """Return whether a statement holds a name, or most of one with several words; its heading and title count."""
@@ -434,7 +433,8 @@ class Evidence:
         is_compared = not is_said and (one.statement.kind != "row" or bool(_RANKS.search(asked.text)))
         is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & TOLD, asked.text) < 0
         is_other_kind &= not self._is_headed(one)
-        return is_compared or is_other_kind or (is_measured(asked.wants) and self.lacking(one) > 0)
+        most = 0.0 if is_measured(asked.wants) else MOST_LACKING if "who" in asked.wants else 1.0
+        return is_compared or is_other_kind or self.lacking(one) > most
 
     def first_look(self) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""

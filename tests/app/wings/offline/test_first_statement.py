@@ -261,3 +261,8 @@ TARGETS = """[Service Levels > Targets]
 )
 def test_the_cell_that_is_asked_for_is_said_first(asked, first):
     assert f"P2 – {first}" in ask(f"{asked} P2", TARGETS, scores=[0.8])
+
+
+def test_a_name_without_the_office_that_is_asked_for_is_not_sure():
+    pool = "[Prices]\nBrackwater Pool and Sports Centre.\n\nValid from 1 September."
+    assert is_not_sure(ask("who is the mayor of brackwater", pool, scores=[0.9]))
