@@ -150,7 +150,10 @@ def test_a_question_with_evidence_that_is_not_sure_is_told_from_one_with_none():
 
     assert told.text.split("\n\n")[3:] == [prompts.load("unsure"), unsure.text, "**3) Team?**", DECLINE]
     assert (told.probability, told.given) == (0.4, True)
-    assert together([("Fee?", unsure), ("Team?", none)]) == unsure
+    other = together([("Fee?", unsure), ("Team?", none)])
+    assert other.text.split("\n\n") == ["**1) Fee?**", unsure.text, "**2) Team?**", DECLINE]
+    assert (other.probability, other.unsure, other.given) == (0.4, True, False)
+    assert together([("Team?", none), ("Fee?", none)]) == none
 
 
 def test_the_least_certain_answer_decides_the_confidence():
