@@ -58,7 +58,7 @@ _FILLER: Final = (
     r"|secondly|so|then|third|thirdly)\b\W*)*"
 )
 _CHANGE: Final = re.compile(  # "OK other thing, ..." asks for nothing.
-    rf"{_FILLER}(?:(?:(?:an)?other|(?:a )?different|(?:a )?new) (?:question|thing)|something (?:different|else))"
+    rf"\A{_FILLER}(?:(?:(?:an)?other|(?:a )?different|(?:a )?new) (?:question|thing)|something (?:different|else))"
     r"\s*[,:;-]+\s*(?=\w)",
     re.I,
 )

@@ -139,6 +139,7 @@ SPLIT = {
         ("ok other thing, what are your hours", ["what are your hours"]),
         ("different question: do you ship to Perth?", ["do you ship to Perth?"]),
         ("what other thing do I need?", ["what other thing do I need?"]),
+        ("Is there another question, and who asks it?", ["Is there another question?", "who asks it?"]),
     ],
     "what is may be written as one word": [
         (
