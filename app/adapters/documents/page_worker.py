@@ -53,9 +53,8 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
         with open_pdf(Path(task["path"])) as document:
             number, chunks = task["page"], task["chunks"]
             lines, _ = (page_lines(document, number - 1) if 0 < number <= len(document) else None) or ([], [])
-            text = letters(
-                "".join(line.text for line in with_tables([lines])[0])
-            )  # A scan has none that could be compared.
+            [written] = with_tables([lines])
+            text = letters("".join(line.text for line in written))  # A scan has none that could be compared.
             has_words = not text or (chunks and all(letters(chunk) in text for chunk in chunks))
             if not 0 < number <= len(document) or not has_words:
                 return {"problem": "the file has changed"}

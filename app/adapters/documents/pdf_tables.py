@@ -47,10 +47,8 @@ class Grid(NamedTuple):
     def cells(self, piece: Piece) -> list[tuple[int, int]]:
         """Return the rows and columns of the cell that a piece stands in: those between the rules around it."""
         middle, height = (piece.left + piece.right) / 2, (piece.bottom + piece.top) / 2
-        columns, rows = (
-            _around(self.columns, self.upright, middle, height),
-            _around(self.rows, self.level, height, middle),
-        )
+        columns = _around(self.columns, self.upright, middle, height)
+        rows = _around(self.rows, self.level, height, middle)
         return [(row, column) for row in rows for column in columns]
 
 

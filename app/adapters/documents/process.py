@@ -51,13 +51,16 @@ class LimitedProcess:
 
     def ask(self, task: dict[str, Any]) -> Any:
         """Return the reply to a task. Raise OSError, ValueError if the process was ended as it took too much."""
+        was_there = self._connection is not None
         try:
             connection = self._connection or self._start()
             connection.sendall(json.dumps(task | {"timeout_s": self.timeout_s}).encode() + b"\n")
             with connection.makefile("rb") as replies:
                 reply = json.loads(replies.readline())
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
             self.stop()
+            if was_there and isinstance(error, BrokenPipeError):  # It was given up when it had replied.
+                return self.ask(task)
             raise
         if reply["last"]:
             self.stop()
