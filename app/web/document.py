@@ -133,7 +133,7 @@ def _letters(html: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _find(shown: str, wanted: str, skip: int) -> tuple[int, int] | None:
-    places = [found.span() for found in re.finditer(re.escape(wanted), shown)] if wanted else []
+    places = [match.span() for match in re.finditer(re.escape(wanted), shown)] if wanted else []
     return next(iter([*places[skip:], *places]), None)
 
 

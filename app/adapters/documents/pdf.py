@@ -136,10 +136,10 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
     if not any(page.lines for page in pages):
         msg = f"none of its {len(pages)} pages has text; if it is a scan, install tesseract (see INGEST_OCR_LANGUAGES)"
         raise IngestionError(msg)
-    kept, contents = without_contents(joined(without_running([page.lines for page in pages])))
-    kept = with_tables(kept)
-    found = list(headings(kept))
-    texts = [text_of(lines) for lines in kept]
+    bodies, contents = without_contents(joined(without_running([page.lines for page in pages])))
+    bodies = with_tables(bodies)
+    found = list(headings(bodies))
+    texts = [text_of(lines) for lines in bodies]
     places = list(placed_pages([text for text, _ in texts]))
 
     def at(page: int, line: int) -> int:

@@ -275,11 +275,11 @@ def joined(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         stays = is_chain or hyphened.casefold() in known or _FIRST.match(halves[1]) or _SECOND.match(halves[2])
         return hyphened if stays or not halves[2][0].islower() else whole
 
-    def whole(line: Line) -> Line:
+    def with_whole_words(line: Line) -> Line:
         pieces = (piece._replace(text=_HALVES.sub(word, piece.text)) for piece in line.pieces)
         return line._replace(text=_HALVES.sub(word, line.text), pieces=tuple(pieces))
 
-    return [[whole(line) if HYPHEN in line.text else line for line in lines] for lines in parted]
+    return [[with_whole_words(line) if HYPHEN in line.text else line for line in lines] for lines in parted]
 
 
 _HYPHENED = re.compile(r"\w+(?:-\w+)*")

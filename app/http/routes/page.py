@@ -96,8 +96,8 @@ def offered(examples: Examples, language: str, present: Present, is_sure: Callab
     questions = [Example(question=each) if isinstance(each, str) else each for each in examples.get(language, [])]
     named = [each["document"] for each in questions if "document" in each]
     available = present(named) if named else ()
-    held = [each for each in questions if "document" not in each or each["document"] in available]
-    return [each["question"] for each in held if not each.get("sure") or is_sure(each["question"])]
+    answerable = [each for each in questions if "document" not in each or each["document"] in available]
+    return [each["question"] for each in answerable if not each.get("sure") or is_sure(each["question"])]
 
 
 def file_in(folder: Path | None, *names: str) -> Path | None:
@@ -132,8 +132,8 @@ def page_router(services: Service) -> APIRouter:
         """Return whether the answer of this version of the index is sure; a language model is not asked for that."""
         if settings.llm.provider != "offline":
             return True
-        asked = services.answerer.pipeline(settings.llm.model)
-        rated = asked.invoke({"question": question}, {"configurable": {"audience": seen}})["confidence"]
+        pipeline = services.answerer.pipeline(settings.llm.model)
+        rated = pipeline.invoke({"question": question}, {"configurable": {"audience": seen}})["confidence"]
         return rated is not None and word_of_three(rated["level"]) != "Low"
 
     @pages.api_route("/", methods=READ)

@@ -28,7 +28,7 @@ ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader 
 OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
 """The most without what a follow-up names anew; without a name or figure, or with what speaks against. Below the most
 the likelier stays ahead."""
-FEWEST_COLUMNS: Final = 3  # Of a row whose cells are told in the order of the question.
+FEWEST_COLUMNS: Final = 3  # With fewer there is one cell beside the name, and no order.
 MOST_NAMED: Final = 0.6
 _DIGIT: Final = re.compile(r"\d")
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
@@ -240,9 +240,9 @@ def _cut(items: Sequence[str]) -> list[str]:
 def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     """Return the items in markdown with their citation; only citations stand in bare brackets."""
     entry = evidence.entries[one.entry]
-    rows = [other for other in entry.statements if other.block == one.statement.block and other.kind == "row"]
-    told = {row.said: row.say(_asked_columns(evidence, row)) for row in rows}
-    quoted = [escape_brackets(told.get(item, item)) for item in items]
+    block = [other for other in entry.statements if other.block == one.statement.block and other.said in items]
+    ordered = {row.said: row.say(_asked_columns(evidence, row)) for row in block if row.kind == "row"}
+    quoted = [escape_brackets(ordered.get(item, item)) for item in items]
     statement = one.statement
     label = statement.lead if len(items) == 1 or statement.kind == "row" else statement.above
     asked = {term.key for term in evidence.question.terms}
@@ -256,7 +256,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
         lead = escape_brackets(statement.above)  # Its "Yes" is said to that question.
     if len(quoted) == 1:
         return f"{lead} {quoted[0]} {entry.marker}".strip()
-    marks = {other.said: other.mark for other in entry.statements if other.block == statement.block}
+    marks = {other.said: other.mark for other in block}
     lines = "\n".join(f"{marks.get(item, '-')} {words}" for item, words in zip(items, quoted, strict=True))
     return (f"{lead}\n\n{lines}" if lead else lines) + f" {entry.marker}"
 
@@ -289,8 +289,8 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
     named = np.array(
         [held.any() and not any((held <= other).all() and (held < other).any() for other in own) for held in own]
     )
-    told = np.array([not evidence.question.wants.isdisjoint(TOLD & kinds(name)) for name in row.columns[1:]])
-    return [int(place) + 1 for place in np.flatnonzero(named if named.any() else told)]
+    by_kind = np.array([not evidence.question.wants.isdisjoint(TOLD & kinds(name)) for name in row.columns[1:]])
+    return [int(place) + 1 for place in np.flatnonzero(named if named.any() else by_kind)]
 
 
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:

@@ -1,5 +1,5 @@
-// The closest passages where there is no sure answer. Below an unsure one each is drawn, the best words marked; else each is
-// one line that opens, and nothing in it is marked: they are near, and no answer.
+// The closest passages, where there is no sure answer. Below an unsure answer they are drawn, and the best words are marked.
+// Otherwise each is one line that opens, with no marks, because none of them is an answer.
 import { button, element } from "./elements.js";
 import { openPlace } from "./open.js";
 import { links, placeOf, safe } from "./sources.js";
@@ -12,11 +12,11 @@ export const isFolded = ({ outcome }) => outcome !== "unsure";
  * @param {import("./records.js").Exchange} exchange
  * @param {string[]} drawn The HTML of each, from the service, which has made it safe */
 export function closest(exchange, drawn) {
-  const { closest: found = [] } = exchange;
-  if (!found.length) return null;
+  const { closest: passages = [] } = exchange;
+  if (!passages.length) return null;
   /** @type {Map<string, HTMLElement>} */
   const items = new Map();
-  found.forEach((passage, at) => {
+  passages.forEach((passage, at) => {
     const place = `${passage.doc_id} ${placeOf(passage)}`;
     const listed = items.get(place) ?? (isFolded(exchange) ? folded(passage) : open(passage));
     items.set(place, listed);

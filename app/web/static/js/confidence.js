@@ -32,8 +32,8 @@ function card(found, metadata) {
 /** Return the reason in the visitor's language where all its sentences have words there, else in English. @param {string} english */
 function reason(english) {
   const parts = english.split(/(; (?=the words are quoted)|\. )/);
-  const told = parts.map((part, place) => (place % 2 ? part : sentence("reason.", part)));
-  const text = told.every(Boolean) ? told.join("") : sentence("reason.", english); // What a sentence names may hold full stops.
+  const sentences = parts.map((part, place) => (place % 2 ? part : sentence("reason.", part)));
+  const text = sentences.every(Boolean) ? sentences.join("") : sentence("reason.", english); // A name in it may have a full stop.
   return text ? { text } : { lang: "en", text: english };
 }
 

@@ -37,7 +37,7 @@ export function searched({ metadata, alone: isAlone }, { alone }) {
   return element("p", { class: "searched" }, element("span", {}, `${t("searched.title")} `, ...withTaken(query, metadata.query)), back);
 }
 
-/** Return a query in which the words that the question does not hold are set apart; one that is written anew is quoted.
+/** Return the query with the words emphasized that are not in the question; a query that was rewritten is quoted.
  * @param {string} query @param {string} question @returns {(Node | string)[]} */
 function withTaken(query, question) {
   const wordsOf = (/** @type {string} */ text) => text.toLocaleLowerCase(language).match(/[\p{L}\p{N}]+/gu) ?? [];
