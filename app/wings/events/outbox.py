@@ -103,8 +103,7 @@ def message(event: str, payload: Mapping[str, Any], *, correlation_id: str) -> M
     return Message(str(envelope["eventId"]), ROUTING_KEYS[event], correlation_id, json.dumps(envelope))
 
 
-HEARTBEAT_S = 10
-CONNECT_S = 10
+HEARTBEAT_S = CONNECT_S = 10
 CONFIRM_S = 30
 CLOSE_S = 1
 
@@ -167,12 +166,12 @@ class Outbox:
         self._arrivals: deque[Message] = deque(maxlen=store.capacity)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._failures = self._stored = 0
+        self._failures = self._storing = self._stored = 0
         self.sent = self.dropped = 0
 
     @property
     def waiting(self) -> int:
-        return len(self._arrivals) + self._stored
+        return len(self._arrivals) + self._storing + self._stored
 
     def check(self) -> str:
         """Say where messages wait. Raise ConfigurationError, VectorStoreError if the store cannot be read."""
@@ -205,6 +204,7 @@ class Outbox:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         self._arrived, self._changed, self._closing = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._counting = asyncio.Lock()
         storing = asyncio.create_task(self._keep_storing())
         tasks = storing, asyncio.create_task(self._keep_sending(storing))
         self._loop = asyncio.get_running_loop()
@@ -229,9 +229,10 @@ class Outbox:
             with self._lock:
                 batch = list(self._arrivals)
                 self._arrivals.clear()
-                self._stored += len(batch)
+                self._storing = len(batch)
             if batch:
                 await self._put(batch)
+                self._storing = 0
         self._changed.set()
 
     async def _put(self, batch: list[Message]) -> None:
@@ -270,9 +271,8 @@ class Outbox:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[AbstractExchange]:
-        connection = aio_pika.Connection(
-            make_url(self._url, heartbeat=HEARTBEAT_S), client_properties={"connection_name": "waypoint"}
-        )
+        address = make_url(self._url, heartbeat=HEARTBEAT_S)
+        connection = aio_pika.Connection(address, client_properties={"connection_name": "waypoint"})
         try:
             async with asyncio.timeout(CONNECT_S):
                 await connection.connect()
@@ -295,12 +295,12 @@ class Outbox:
         self._failures = 0
 
     async def _count(self) -> int:
-        self._stored = await asyncio.to_thread(self._store.count)
-        return self._stored
+        async with self._counting:  # One that began before a message was stored would else end after it.
+            self._stored = await asyncio.to_thread(self._store.count)
+            return self._stored
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:
     with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
+        await asyncio.wait_for(event.wait(), seconds)
     return event.is_set()

@@ -4,6 +4,7 @@ import asyncio
 import random
 import sqlite3
 import sys
+import threading
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,13 @@ from pathlib import Path
 import pytest
 
 import app
+from app.ledger import open_database
+from app.ledger.work import WaitingMessages
+from app.wings.events.outbox import Outbox
 from tests.event_stores import PLACES, Place, event_place, message
 from tests.proxy import Proxy
-from tests.rabbit import PORT, sink, skip_without_broker
-from tests.waiting import await_until
+from tests.rabbit import PORT, sink, skip_without_broker, url
+from tests.waiting import PATIENCE_S, await_until
 
 ROOT = Path(app.__file__).parents[1]
 pytestmark = pytest.mark.service
@@ -176,6 +180,65 @@ async def test_a_disk_that_refuses_holds_messages_in_memory(tmp_path):
             await await_until(lambda: box.sent == 20)
 
     assert taken.ids == [f"m{number}" for number in range(20)]
+
+
+class Counting(WaitingMessages):
+    """Says how often it was counted; the next count is kept back, once read, while `going_on` is clear."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(open_database(path, None, collection="events"), capacity=1000)
+        self.counts = 0
+        self.is_kept_back = False
+        self.going_on = threading.Event()
+        self.going_on.set()
+
+    def count(self) -> int:
+        number = super().count()
+        self.counts += 1
+        if not self.going_on.is_set() and not self.is_kept_back:
+            self.is_kept_back = True
+            self.going_on.wait(PATIENCE_S)
+        return number
+
+
+async def test_a_count_begun_before_a_message_was_stored_is_not_the_last(tmp_path):
+    store = Counting(tmp_path / "events.sqlite3")
+    async with line() as (taken, proxy):
+        box = Outbox(store, url(proxy.port), exchange=taken.exchange, flush_s=0)
+        async with box.running():
+            box.submit(message(0))
+            await await_until(lambda: (box.sent, box.waiting) == (1, 0))
+            proxy.deaf = True
+            store.put([message(1)])
+            store.going_on.clear()
+            await await_until(lambda: store.is_kept_back)
+            box.submit(message(2))
+            await await_until(lambda: len(store.first(10)) == 2)
+            store.going_on.set()
+            await await_until(lambda: taken.holds(3))
+            await await_until(lambda: box.waiting == 2)
+            await proxy.cut()
+
+
+async def test_what_is_held_in_memory_is_not_forgotten_by_a_count(tmp_path):
+    store = Counting(tmp_path / "events.sqlite3")
+    async with line() as (taken, proxy):
+        box = Outbox(store, url(proxy.port), exchange=taken.exchange, max_pause_s=0.05)
+        async with box.running():
+            box.submit(message(0))
+            await await_until(lambda: (box.sent, box.waiting) == (1, 0))
+            outside = sqlite3.connect(tmp_path / "events.sqlite3")
+            outside.execute("CREATE TRIGGER full BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'full'); END")
+            box.submit(message(1))
+            counts = store.counts
+            await await_until(lambda: store.counts > counts + 1)
+            assert box.waiting == 1
+            outside.execute("DROP TRIGGER full")
+            outside.close()
+            await await_until(lambda: box.sent == 2)
+
+    assert taken.ids == ["m0", "m1"]
+    assert box.waiting == 0
 
 
 async def test_a_locked_file_does_not_delay_the_end(tmp_path):
