@@ -126,11 +126,8 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     ]
     quoted = compose(evidence, list(dict.fromkeys([*(evidence.statements[row] for row in sides), *close])), most)
     word = verdict(first, evidence) if is_sure and not sides and not VERDICT.match(quoted) else ""
-    if (
-        word
-        and not quoted.startswith(first.statement.above or "?")
-        and {verdict(one, evidence) for one in close} <= {word, ""}
-    ):
+    is_agreed = bool(word) and {verdict(one, evidence) for one in close} <= {word, ""}
+    if is_agreed and not quoted.startswith(first.statement.above or "?"):
         opening = quoted.partition(" ")[0]
         is_name = (any(token.weight for token in tokens(opening)) and not negates(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"

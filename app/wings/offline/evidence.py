@@ -103,6 +103,7 @@ class Evidence:
             if any(other.measure == figure.measure and other.holds(figure) for other in one.quantities)
         }
         self.weights = self._weigh(placed)
+        self._figures = np.array([term.key[0].isdigit() for term in question.terms], dtype=bool)
         self._replaced: list[int] = []
         self._extremes: list[Statement] = []  # The rows that a superlative names: "the cheapest".
         self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
@@ -110,8 +111,7 @@ class Evidence:
         other_rows, ranges = self._compare_rows(known)
         self._compare_limits(ranges, known)
         before = self._alone[:, self._replaced].max(axis=1, initial=0.0) >= 1.0
-        figures = np.array([term.key[0].isdigit() for term in question.terms], dtype=bool)
-        self.placed[np.ix_(ranges > 0, figures)] = 1.0  # A range that holds a figure says it.
+        self.placed[np.ix_(ranges > 0, self._figures)] = 1.0
         fresh = question.fresh  # What a follow-up names anew, where a list or text on what was asked before holds it:
         carried = [row for row, term in enumerate(question.terms) if term.carries and row not in fresh]
         blocks = {one.block for one in self.statements if not carried or (one.strengths[carried] >= HEADER).any()}
@@ -223,11 +223,8 @@ class Evidence:
         held = self._headers.copy()
         for one, row in zip(self.statements, placed, strict=True):
             held[one.entry] = np.maximum(held[one.entry], row)
-        count = (held >= LEAD).sum(axis=0)
-        asks = np.array([term.asks for term in self.question.terms], dtype=bool)
-        count = np.where(asks & (count == 0), len(self.entries), count)  # "time" of "closing time", which none repeats.
-        carried = np.array([term.weight for term in self.question.terms])
-        return np.asarray(carried * (_LEAST_RARITY + np.log((len(self.entries) + 1) / (count + 0.5))))
+        rarity = _LEAST_RARITY + np.log((len(self.entries) + 1) / ((held >= LEAD).sum(axis=0) + 0.5))
+        return np.asarray(rarity * [term.weight for term in self.question.terms])
 
     def covered(self, strengths: Matrix) -> Matrix:
         """Return the share of the question's weight that each row of strengths holds."""
@@ -241,10 +238,13 @@ class Evidence:
         if asked.sides and count:  # Each side may stand in an entry of its own.
             sides = [row for side in asked.sides for row in side]
             near[:, sides] = self.placed[:, sides].max(axis=0)
+        kind = np.array([self._fits(one) for one in self.statements], dtype=float)
+        implied = np.array([term.asks or term.key in PRICES for term in asked.terms], dtype=bool)
+        near[np.ix_(kind > 0, implied)] = 1.0  # "21:15" is a closing time, "£3" a price.
         unknown = np.full(count, np.nan)
         columns: dict[str, Matrix | list[float]] = {
             "near": self.covered(near),
-            "kind": [self._fits(one) for one in self.statements],
+            "kind": kind,
             "place": 1 / (1 + numbers),
             "lacking": [self.lacking(one) for one in self.statements],
             "range": ranges,
@@ -273,13 +273,12 @@ class Evidence:
         wants = self.question.wants
         is_verdict = "verdict" in wants and VERDICT.match(one.text)
         is_listed = one.statement.kind != "sentence" and not LISTED.isdisjoint(wants)
-        is_defined = any(term.key in words_of(one.text).long_forms for term in self.question.terms)
+        is_defined = any(term.key in dict(words_of(one.text).long_forms) for term in self.question.terms)
         defines = is_defined and ("definition" in wants or len(self.question.terms) == 1)
-        # The names of columns name nobody.
-        text = one.cells if "who" in wants else ""
+        text = ("who" in wants and one.cells) or one.text  # The names of columns name nobody.
         if is_verdict or is_listed or defines or self._is_headed(one):
             return 1.0
-        return fits(text or one.text, wants, self.question.text)
+        return fits(text, wants, self.question.text)
 
     def _is_headed(self, one: Candidate) -> bool:
         """Return whether a column asks what the question asks: "Risk passes when" or "Fee", whatever the cell says."""
@@ -306,6 +305,8 @@ class Evidence:
             near = known[self.statements[places[0]].entry] or 0.0
             if is_foreign := named and near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max() < WORD_FLOOR:
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
+            said = np.ix_(np.array(places)[ranges[places] > 0], self._figures)  # A range that holds a figure says it.
+            self._alone[said] = self.placed[said] = 1.0
             if reached is None:
                 others[places] = self._others(places, rows, further)
                 reached = None if is_foreign else self._extreme(places, others)
@@ -314,10 +315,8 @@ class Evidence:
                 others[places] = [row is not reached for row in rows]
             fitting = ~others[places] & (ranges[places] >= max(0.0, ranges[places].max()))
             if not fitting.all():
-                for at in places:
-                    self.together.setdefault(self.statements[at].block, [])
-                for at in np.array(places)[fitting]:
-                    self.together[self.statements[at].block].append(self.statements[at].text)
+                for one, is_fit in zip((self.statements[at] for at in places), fitting, strict=True):
+                    self.together.setdefault(one.block, []).extend([one.text] if is_fit else [])
         return others.tolist(), ranges
 
     def _others(self, places: Sequence[int], rows: Sequence[Statement], further: Matrix) -> Flags:
@@ -470,13 +469,8 @@ class Evidence:
         told = {name: self.values[:, place] for place, name in enumerate(FEATURES)}  # Its columns, not copies.
         if meanings:
             told["meaning"][:], told["meaning_above"][:] = meanings, np.array(meanings) - np.mean(meanings)
-        asked, kind, score = self.question.terms, told["kind"], told["score"]
-        held = np.array([one.strengths for one in self.statements]).reshape(-1, len(asked)) >= HEADER
-        implied = (kind > 0)[:, None] & [
-            term.asks or term.key in PRICES for term in asked
-        ]  # "21:15" is a closing time.
-        whole = ((held | implied).all(axis=1) | (told["near"] >= WHOLE)) & (kind >= 0)
-        whole &= told["lacking"] + told["unnamed"] + told["doubtful"] == 0
+        kind, score = told["kind"], told["score"]
+        whole = (told["near"] >= WHOLE) & (kind >= 0) & (told["lacking"] + told["unnamed"] + told["doubtful"] == 0)
         holds_all = whole | ((told["near"] >= WHOLE) & (kind >= 0) & (told["unnamed"] == 0))
         self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=NEAR_PASSAGE * holds_all.any()))
         # A passage on many things is far from the question that one statement in it answers.

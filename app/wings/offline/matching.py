@@ -18,6 +18,10 @@ _CYCLES: Final = tuple(
     for names in (DAYS, MONTHS)
     for form in ["|".join(f"{name[:3]}(?:{name[3:]})?s?" for name in names)]
 )
+_CALLED: Final = re.compile(  # What stands before "15 June to 15 September" where the words before it are its name.
+    r"(?:^|[.;(] ?)(?:the )?((?:[a-z-]+ ){0,2}[a-z-]+)(?: (?:is|are|runs?|lasts?|means)|(?: – [a-z ]+)?:| [=(–])"
+    r" ?(?:from |between )?(?:\d+ )?$"
+)
 _WEEK: Final = re.compile(r"\bweek(end|day)s?\b")
 _CHRISTMAS: Final = re.compile(LISTS["christmas"])
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
@@ -39,13 +43,13 @@ _MEANS: Final = re.compile(r"[\s*_)]*(?:[–—:=|(]|(?:means|stands for)\b)")
 class Words(NamedTuple):
     """The content words of a text by key, and the initials of its words.
 
-    An abbreviation that the text spells out is a part of the initials; what it stands for is known where the text puts
-    both beside each other, as "SI: Shipping Instructions" and "shipping instructions (SI)" do.
+    An abbreviation that the text spells out is part of the initials. `long_forms` are abbreviations with what they mean
+    ("shipping instructions (SI)"), and months with the name of a time: "High season is 15 June to 15 September".
     """
 
     keys: dict[str, str]
     initials: str
-    long_forms: dict[str, frozenset[str]]
+    long_forms: list[tuple[str, frozenset[str]]]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -56,12 +60,17 @@ def words_of(text: str) -> Words:
     for hyphened in _HYPHENED.findall(text) if "-" in text else ():  # Many write "checkin".
         word = fold(hyphened.replace("-", ""))
         keys[stem(word)] = word
-    lower = text.lower()
+    lower, spans = text.lower(), list[tuple[str, frozenset[str]]]()
     for names, form in _CYCLES:  # "Mon-Fri" and "October to April" name what lies between.
-        for ends in form.findall(lower):
-            first, last = (next(at for at, name in enumerate(names) if name.startswith(end[:3])) for end in ends)
+        for span in form.finditer(lower):
+            first, last = (
+                next(at for at, name in enumerate(names) if name.startswith(end[:3])) for end in span.groups()
+            )
             named = (names * 2)[first : first + (last - first) % len(names) + 1]
             keys |= {stem(name): name for name in named}
+            if called := _CALLED.search(lower, 0, span.start()):
+                name = frozenset(token.key for token in tokens(called[1]) if token.weight)
+                spans += [(stem(one), name) for one in named if len(name) > 1]
             if (half := {"january", "july"}.intersection(named)) and len(half) == 1:
                 keys |= {(season := "winter" if "january" in half else "summer"): season}
     if _CHRISTMAS.search(lower):
@@ -70,7 +79,7 @@ def words_of(text: str) -> Words:
         keys |= {stem(day): day for day in (DAYS[5:] if part == "end" else DAYS[:5])}
     runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.
     initials = ("".join(_initial(token, text) for token in run) for run in runs)
-    return Words(keys, "\n".join(initials), dict(long for run in runs for long in _long_forms(run, text)))
+    return Words(keys, "\n".join(initials), [*spans, *(long for run in runs for long in _long_forms(run, text))])
 
 
 def _long_forms(run: Sequence[Token], text: str) -> Iterator[tuple[str, frozenset[str]]]:
@@ -109,8 +118,8 @@ class Matcher:
         self._column = {key: column for column, key in enumerate(vocabulary)}
         self._near = self._nearness(list(vocabulary.values()), similarity)
         asked = {term.key: row for row, term in enumerate(self._terms)}
-        defined = {short: long for text in texts for short, long in words_of(text).long_forms.items()}
-        pairs = [pair for short, long in defined.items() for pair in ((frozenset({short}), long), (long, {short}))]
+        defined = {pair for text in texts for pair in words_of(text).long_forms}
+        pairs = [pair for short, long in defined for pair in ((frozenset({short}), long), (long, frozenset({short})))]
         # The words in a text that say terms in other words: a term's abbreviation, or what it stands for.
         self._equal = [(said, [asked[key] for key in keys]) for said, keys in pairs if keys and keys <= asked.keys()]
         # A short word that no text holds may be an abbreviation that a text spells out.

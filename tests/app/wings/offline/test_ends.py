@@ -186,7 +186,7 @@ def test_what_an_abbreviation_stands_for_is_read_where_the_context_tells_it(ques
     ],
 )
 def test_an_abbreviation_stands_for_words_beside_it_with_its_initials(text, known):
-    assert words_of(text).long_forms == {short: {stem(word) for word in long} for short, long in known.items()}
+    assert dict(words_of(text).long_forms) == {short: {stem(word) for word in long} for short, long in known.items()}
 
 
 def test_two_statements_with_one_figure_agree_where_only_words_are_given():

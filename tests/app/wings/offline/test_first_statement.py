@@ -3,6 +3,7 @@
 import pytest
 
 from app.wings.offline import OfflineChatModel
+from app.wings.offline.matching import words_of
 from app.wiring.models import word_similarity
 from tests.app.wings.offline.asking_offline import UNSURE, ask, is_not_sure, prompt, reply_to
 from tests.cases import cases
@@ -39,6 +40,10 @@ STALLS = "| Stall | Rent |\n|---|---|\n| Corner | {} € |\n| Middle | 20 € |"
 RENTS = (
     f"[Old stalls > Rents]\nThese rents applied until 31 March 2021.\n\n{STALLS.format(25)}",
     f"[Stalls > Rents]\nAll rents apply from 1 April 2021.\n\n{STALLS.format(31)}",
+)
+HIRE = (
+    "[Hire > Prices]\n| Hire | Low season | High season |\n|---|---|---|\n| Child 4-12 | 5 € | 7 € |\n"
+    "| Child under 4 | 1 € | 2 € |\n| Boat up to 5 m | 31 € | 42 € |\n| Boat over 5 m | 38 € | 52 € |"
 )
 CREW = (
     "[Doors > Times]\n| Days | Kitchen | Friends with a key |\n|---|---|---|\n| Monday to Friday | 8-18 | always |",
@@ -150,6 +155,9 @@ FIRST = {
         (NIGHT, "can we buy wine in the hall at 3pm", "Wine is sold")
     ],
     "the head of an e-mail answers nothing": [(LOCKER, "what does the front desk do", "The desk hands out")],
+    "a figure within the range of a row is said by it, not by a row with the figure of something else": [
+        (HIRE, "price for a boat of 4 m", "Boat up to 5 m"),
+    ],
     "what answers and not what stands first": [
         (f"[Handbook > If rent is late]\n{entry}", question, first)
         for question, entry, first in (
@@ -261,6 +269,18 @@ TARGETS = """[Service Levels > Targets]
 )
 def test_the_cell_that_is_asked_for_is_said_first(asked, first):
     assert f"P2 – {first}" in ask(f"{asked} P2", TARGETS, scores=[0.8])
+
+
+@pytest.mark.parametrize("named", ["High season is 15 June to 15 September.", "- High season: June - September"])
+def test_a_month_is_the_season_that_the_documents_name(named):
+    answer = ask("boat of 6 m in august", f"{HIRE}\n\n{named}", scores=[0.5])
+    assert answer.startswith("Boat over 5 m – High season: 52 €")
+    assert ask("boat of 6 m in october", f"{HIRE}\n\n{named}", scores=[0.5]).startswith("Boat over 5 m – Low season")
+
+
+def test_what_is_open_in_a_month_is_no_name_of_it():
+    entry = "[Pool]\n| Pool | Open | Shut |\n|---|---|---|\n| Outdoor | 9-18 | 18 |\n\nOpen: May to September."
+    assert not words_of(entry).long_forms
 
 
 def test_a_name_without_the_office_that_is_asked_for_is_not_sure():
