@@ -1,77 +1,41 @@
 """Make a follow-up a question that stands alone, by a rule and without a language model.
 
-The rule reads the form of the question only (see `leaning`) and knows no subject. A fragment takes its place in the
-question before; a whole question that lacks its subject gets the terms of the question before; a short one without
-any name gets the names that were said last; any other stays as it is. The questions before are made to stand alone in
-the same way, one after the other.
-
-Whether a short question is a new one, or goes on with the one before it, a search decides (`stands_alone`). Both
-readings are searched: the question alone, and with what it takes from the conversation. The reading whose first
-passage holds more of the question's own words wins. Spelling and spacing do not count: "cutoff" is in "cut-off".
+The rule reads the form of the question only (see `leaning`), and knows no subject. Whether a short question is a new
+one or goes on with the one before it, a search decides (`stands_alone`).
 """
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import islice, pairwise, product
+from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import dropwhile, islice, pairwise, product, takewhile
 from typing import Final, Literal
 
 from chains.history import Turn
 from chains.ports import WordSimilarity
-from chains.reformulation.terms import PREPOSITIONS, Shape, Term, is_small_talk, terms, without_small_talk
+from chains.reformulation.terms import PREPOSITIONS, WORDS, Shape, Term, is_small_talk, terms, without_small_talk
 from chains.state import Passage
 from chains.text.quantities import UNITS
+from chains.text.tokens import DAYS, MONTHS
 from chains.text.words import one_error_away, plain_words, stem, word_set
 
-PRONOUNS: Final = word_set(  # Words that stand for something said before.
-    "it its itself he him his she hers they them their theirs this that these those one ones both former latter"
-)
-POINTING: Final = word_set("also else instead other others same then there too")
+POINTING: Final = word_set("also else instead other others same then too")
 """Words that point to something said before."""
 
 ADDING: Final = word_set("also same too")  # Words that ask the last question of something else.
-MEASURES: Final = word_set(  # Words that ask for a measure or a yes, and name nothing that has it.
-    "allowed big cheap cost early expensive far fast free high included large late long much needed necessary offer "
-    "often old possible price provide quick quickly required small soon valid worth"
+PRONOUNS, MEASURES, CONTACTS, ASKING, _WISHES = (
+    word_set(WORDS[name]) for name in ("pronouns", "measures", "contacts", "asking", "wishes")
 )
-CONTACTS: Final = word_set("address email fax mail number phone tel telephone")
-"""Words for what an address or a number stands in for."""
-
-ASKING: Final = word_set(
-    "what who whom whose when where which why how is isn are aren was were can could do does did don dont has have had "
-    "will would shall should may might must it them him her me us"
+CALENDAR: Final = frozenset(map(stem, (*DAYS, *MONTHS)))  # They say when, and are no subject.
+ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _DETERMINED, _LIMITING, _THERE = (
+    re.compile(WORDS[name], re.IGNORECASE)
+    for name in (
+        *("about", "opening", "defining", "correction", "denied", "return", "determiner", "limiting", "there"),
+    )
 )
-"""Words that make a question a whole one: it asks for something itself, or a verb in it has an object."""
-
-ABOUT: Final = re.compile(r"(?:(?:and|or|but|so|ok(?:ay)?|then)\b[\s,]*)*(?:what|how) (?:about|if)\b", re.IGNORECASE)
-"""The words that ask for something, and say not for what."""
-
-OPENING: Final = re.compile(  # How a question begins that goes on with the one before.
-    r"(?:and|or|but|so|then|also|plus|ok(?:ay)?|(?:what|how) about|what (?:if|else)|anything else|same)\b",
-    re.IGNORECASE,
-)
-DEFINING: Final = re.compile(  # How a question begins that asks what a word means, which it then names itself.
-    r"(?:what|who)(?: is| are| was| were|'s|’s) (?!(?:the|my|your|our|its|their)\b)", re.IGNORECASE
-)
-CORRECTION: Final = re.compile(  # How a question begins that puts the one before right.
-    r"(?:(?:oh|no|nope|sorry|wait|actually|hm+|pardon|well)\b[\s,.:;!-]*)*"
-    r"(?:i (?:really |actually )?mean(?:t)?|i was asking (?:about|for)|i wanted|not|no|sorry|rather|actually|instead)\b"
-    r"[\s,.:;]*",
-    re.IGNORECASE,
-)
-DENIED: Final = re.compile(  # What a correction takes back, in the first group.
-    r"\b(?:not|instead of|rather than)\s+(?:(?:the|a|an|to|for|in|by|of|with|from)\s+)?([^\W_]+)", re.IGNORECASE
-)
-RETURN: Final = re.compile(  # How a question begins that says what it is about.
-    r"(?:(?:and|so|ok(?:ay)?|now|but)\b[\s,]*)?(?:(?:(?:coming|come|going|go|getting|get) )?back to|returning to|"
-    r"once more (?:on|about)|again about|about|regarding|as (?:for|to)|concerning)\b",
-    re.IGNORECASE,
-)
+_OTHER: Final = re.compile(r"\bothers?\b", re.IGNORECASE)
 Find = Callable[[str], Sequence[Passage]]  # Returns the passages for a query, best first.
 
-# Below this cosine similarity a first passage whose heading has no word of the question is about something else.
-NEAR: Final = 0.3
-# A whole question is new where the passages of the other reading are so much further from its own words.
-MARGIN: Final = 0.15
+NEAR: Final = 0.3  # Below this similarity a first passage is of another thing, unless its heading has a word asked for.
+MARGIN: Final = 0.15  # A whole question is new where the passage of the other reading is so much further from it.
 HEADINGS: Final = ("title", "section", "section_path", "jurisdiction")  # What stands above a passage, in its metadata.
 LONG: Final = 4  # Shorter words begin too many others, and are one letter away from too many.
 
@@ -95,20 +59,23 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
         return together is None
     if whole:
         scores = (_score(one) for one in alone if one["content"] == together["content"])
-        is_further = _score(alone[0]) - next(scores, 0.0) >= MARGIN
+        is_further = len(own) > 1 and _score(alone[0]) - next(scores, 0.0) >= MARGIN
         is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
-        return not missing and (
-            (is_further and len(own) > 1)
-            or ((is_same or len(own) > 1) and _lacks_rest(leaned, own, _part(together, own)))
-        )
+        is_other = (is_same or len(own) > 1) and _lacks_rest(leaned, own, _part(together, own))
+        return not missing and (is_further or is_other)
     difference = _missing(own, together) - missing
     return difference > 0 or (not difference and _lacks_rest(leaned, own, together))
 
 
+def _blocks(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the paragraphs, lists and tables of passages, each as a passage."""
+    return [{**passage, "content": block} for passage in passages for block in passage["content"].split("\n\n")]
+
+
 def _part(passage: Passage, words: set[str]) -> Passage:
-    """Return a passage with those of its paragraphs, lists and tables alone that hold all of the words, if any do."""
-    blocks = (block for block in passage["content"].split("\n\n") if not _missing(words, {**passage, "content": block}))
-    return {**passage, "content": "\n\n".join(blocks) or passage["content"]}
+    """Return a passage with those of its blocks alone that hold all of the words, if any do."""
+    held = [block["content"] for block in _blocks([passage]) if not _missing(words, block)]
+    return {**passage, "content": "\n\n".join(held) or passage["content"]}
 
 
 def _lacks_rest(leaned: str, own: set[str], passage: Passage) -> bool:
@@ -145,17 +112,13 @@ def _is_held(word: str, known: set[str]) -> bool:
 Leaning = Literal["fragment", "whole"]
 """A fragment renames or adds a part of the question before; a whole question lacks its subject only."""
 
-# A question with more terms than this says itself what it is about.
-MOST_TERMS = 4
+MOST_TERMS = 4  # A question with more says itself what it is about.
 FRAGMENT_TERMS = 2  # So few without a verb or question word are a part of a question.
 PRONOUN_TERMS = 3  # With more, a pronoun stands for somebody or something that the question need not name.
 CLAUSE_ENDS = (",", ":", " - ", " and ", ". ")
 ANTECEDENTS = 2  # After so many terms a pronoun stands for one of them.
-# A question whose opening names its subject has at most this many terms.
-RETURN_TERMS = 3
+RETURN_TERMS = 3  # A question whose opening names its subject has at most so many.
 
-_WISHES: Final = word_set("find get give happen have help know mean need say see tell think want")
-"""Words for what somebody does with an answer, whatever it is about."""
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
@@ -196,7 +159,7 @@ def _has_gap(question: str, named: Sequence[Term]) -> bool:
         return len(named) <= PRONOUN_TERMS and not is_bound
     if any(term.shape != "word" for term in named):
         return False
-    if OPENING.match(question):
+    if OPENING.match(question) or _THERE.search(question):
         return len(named) <= FRAGMENT_TERMS
     # "What is the price?" speaks of something known; "What is demurrage?" does not, and "How can I apply?" may.
     if len(named) <= FRAGMENT_TERMS and "the" in plain_words(question):
@@ -211,18 +174,13 @@ def first_pronoun(question: str) -> re.Match[str] | None:
     return next((word for word in words if word.group().lower() in PRONOUNS), None)
 
 
-# Older turns say nothing of today's question.
-MOST_TURNS = 16
-# Of a question before; what it says comes early.
-MOST_CHARACTERS = 400
-# A fragment with more new terms is a question of its own.
-MOST_RENAMED = 3
+MOST_TURNS = 16  # Older turns say nothing of today's question.
+MOST_CHARACTERS = 400  # Of a question before; what it says comes early.
+MOST_RENAMED = 3  # A fragment with more new terms is a question of its own.
 # So many questions before may have given the names, and so many names are taken over.
 NAMING_QUESTIONS, MOST_NAMES = 3, 2
-# Below this cosine of the word table, two words name different kinds of things.
-ALIKE = 0.3
-# What agreement of prepositions counts beside a cosine: "to Busan" - "to Rotterdam".
-PREPOSITION = 0.15
+ALIKE = 0.3  # Below this cosine of the word table, two words name different kinds of things.
+PREPOSITION = 0.15  # What agreement of prepositions counts beside a cosine: "to Busan" - "to Rotterdam".
 
 
 def standalone(
@@ -251,18 +209,32 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
     else:
         # An older question goes on that is named again; "cabins too" goes on with the last one.
         keys = {term.key for term in terms(asked) if ADDING.isdisjoint(plain_words(asked))}
-        base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), before[-1])
+        base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), None)
+        base = base or (find and how == "whole" and _told_with(asked, before, find)) or before[-1]
         leaned = _placed(asked, base, similarity, find) if how == "fragment" else completed(asked, base)
     if search is None or leaned == asked:
         return leaned
     return asked if stands_alone(asked, leaned, search, whole=how != "fragment") else leaned
 
 
+def _told_with(question: str, before: Sequence[str], find: Find) -> str | None:
+    """Return the last question of which some text says a word beside all that this one asks for."""
+    own = _words(question)
+    for text in reversed(before[-NAMING_QUESTIONS:]) if own else ():
+        told = [block for block in _blocks(find(completed(question, text))) if not _missing(own, block)]
+        said = [{term.text.lower()} for term in terms(text) if not term.light]
+        if any(not _missing(word, block) for block in told for word in said):
+            return text
+    return None
+
+
 def has_gap(question: str) -> bool:
     """Return whether words of a question say that it goes on with what was said: "and", "it", "for Vietnam"."""
     words = plain_words(question)
-    leads = any(form.match(question) for form in (OPENING, CORRECTION, RETURN)) or PREPOSITIONS.intersection(words[:1])
-    return bool(leads or _is_bare(question) or POINTING.intersection(words)) or first_pronoun(question) is not None
+    forms = (CORRECTION, RETURN) if leaning(question) == "whole" else (OPENING, CORRECTION, RETURN)
+    leads = any(form.match(question) for form in forms) or PREPOSITIONS.intersection(words[:1])
+    points = POINTING.intersection(words) or _THERE.search(question) or first_pronoun(question)
+    return bool(leads or _is_bare(question) or points)
 
 
 def _with_names(question: str, before: Sequence[str]) -> str:
@@ -281,6 +253,7 @@ def completed(question: str, base: str) -> str:
     """Return the question with the terms of the one before that it lacks; a light word counts beside a name: Form D."""
     known, found = {term.key for term in terms(question)}, terms(base)
     beside = {place + step for place, term in enumerate(found) if term.shape == "acronym" for step in (-1, 1)}
+    beside |= {found.index(one) for one, _ in _adjoining(base) if _DETERMINED.search(base, 0, one.start)}
     subject = (term for place, term in enumerate(found) if not term.light or place in beside)
     return " ".join([question, *dict.fromkeys(term.text for term in subject if term.key not in known)])
 
@@ -288,6 +261,8 @@ def completed(question: str, base: str) -> str:
 def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: Find | None = None) -> str:
     """Return the question before with the fragment's terms in it: in place of one of its own, or behind."""
     old = terms(base)
+    if find and _OTHER.search(fragment) and all(term.shape == "number" for term in terms(fragment)):
+        return _asked_of_others(base, find(base))
     denied = {stem(word.lower()) for word in DENIED.findall(fragment)}
     known = {term.key for term in old} | denied
     new = [term for term in terms(fragment) if term.key not in known]
@@ -300,21 +275,26 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: F
     behind = {one.key: two for one, two in _adjoining(base) if two in codes}
     modifiers = {two.key: one for one, two in _adjoining(base)}
     before = {two.key: one.key for one, two in _adjoining(fragment)}
-    ahead = {one.key: two.key for one, two in _adjoining(fragment)}
+    counted, ahead = ({one.key: two for one, two in _adjoining(text)} for text in (base, fragment))
     for term in new if old else ():
         if before.get(term.key) in behind:  # "Form E", and then "form AK".
             replaced.append(behind[before[term.key]])
             continue
-        if ahead.get(term.key) in modifiers:  # "River house", and then "the garden house".
-            replaced.append(modifiers[ahead[term.key]])
+        other = modifiers.get(ahead[term.key].key) if term.key in ahead else None
+        if other and (other.shape == "number") == (term.shape == "number"):
+            replaced.append(other)  # "River house", and then "the garden house".
             continue
         cosines = [0.0] * len(old)
         if similarity is not None:
             cosines = similarity([term.text.lower()], [other.text.lower() for other in old])[0].tolist()
         best, at = max((_likeness(term, other, cosines[at]), at) for at, other in enumerate(old))
-        replaced += [old[at]] if best > 0 else []
+        beside = ((ahead, term.key), (counted, old[at].key))
+        units = {things[key].text.lower() in UNITS for things, key in beside if key in things}
+        replaced += [old[at]] if best > 0 and len(units) <= 1 else []  # "Two people" are no "45 minutes".
     if not replaced and find is not None:
         replaced = _twins(new, old, find(words), find(base))
+        if not replaced and has_gap(fragment):
+            replaced = _rivals(new, base, find(f"{base} {words}"))
     if not replaced:
         return f"{base.rstrip(' ?.!')} {words}"
     return base[: replaced[0].start] + words + base[replaced[0].end :]
@@ -330,20 +310,51 @@ def _twins(new: Sequence[Term], old: Sequence[Term], found: Sequence[Passage], b
 
     "Evergreen Service Summary" is to "evergreen?" what "Maersk Service Summary" is to "What does Maersk offer?".
     """
-    said, known = {term.key for term in new}, {term.key for term in old}
+    said = {term.key for term in new}
     titles = ([_keys(one["metadata"].get("title", "")) for one in some[:2]] for some in (found, base))
     pairs = ((ours, theirs) for ours, theirs in product(*titles) if ours & theirs and ours - theirs == said)
     named = [theirs - ours for ours, theirs in pairs if len(theirs - ours) == 1]
-    rows = [list(map(_keys, _LABEL.findall(one["content"]))) for one in base]
-    pairs = (pair for labels in rows for pair in product(labels, labels) if said <= pair[0] - pair[1])
-    named += [row - ours for ours, row in pairs if row <= known]
-    twins = [term for keys in named for term in old if term.key in keys][:1]
-    names = next((keys for keys in named if twins and twins[0].key in keys), set[str]())
-    for term in old[old.index(twins[0]) + 1 :] if twins else ():  # "Fixed desk" is one name.
-        if term.key not in names:
-            break
-        twins = [twins[0]._replace(end=term.end)]
-    return twins
+    rows = ((_keys(row), map(_keys, others)) for row, others in _named_rows(old, base))
+    named += [row - ours for row, others in rows for ours in others if said <= ours - row]
+    return next(filter(None, (_run(old, keys) for keys in named)), [])
+
+
+def _asked_of_others(base: str, found: Sequence[Passage]) -> str:
+    """Return a question on one row of a table with the other rows in its place."""
+    row, others = next(_named_rows(terms(base), found), ("", []))
+    for place in _run(terms(base), _keys(row)):
+        return base[: place.start] + " and ".join(others[:MOST_RENAMED]) + base[place.end :]
+    return base
+
+
+def _named_rows(old: Sequence[Term], found: Sequence[Passage]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the label of each row of a table that these words name, and those of the other rows."""
+    known = {term.key for term in old}
+    for labels in ([label.strip() for label in _LABEL.findall(one["content"]) if _keys(label)] for one in found):
+        yield from ((row, [label for label in labels if label != row]) for row in labels if _keys(row) <= known)
+
+
+def _run(old: Sequence[Term], keys: Container[str]) -> list[Term]:
+    """Return the first of the words with one of the keys, with those in a row behind it: "fixed desk" is one name."""
+    row = list(takewhile(lambda term: term.key in keys, dropwhile(lambda term: term.key not in keys, old)))
+    return [row[0]._replace(end=row[-1].end)] if row else []
+
+
+def _rivals(new: Sequence[Term], base: str, found: Sequence[Passage]) -> list[Term]:
+    """Return the thing in a question that the nearest text on the new words lacks, where no text has all the words.
+
+    "The shop is open daily" has "shop" and "open", and not the "snack bar" of "when is the snack bar open?".
+    """
+    old, said = terms(base), {term.text.lower() for term in new}
+    is_when = any(term.shape == "number" or term.key in CALENDAR for term in new)
+    texts = [block for block in _blocks(found) if not _missing(said, block)]
+    lacked = [[term for term in old if _missing({term.text.lower()}, text)] for text in texts]
+    least = min(lacked, key=len, default=[])
+    if is_when or new[0].preposition not in {"", "at", "in", "of"} or len(least) == len(old):
+        return []
+    things = (at for at, term in enumerate(old) if _DETERMINED.search(base, 0, term.start))
+    first = next((at for at in things if old[at] in least), len(old))
+    return _run(old[first:], {term.key for term in least})
 
 
 def _keys(text: str) -> set[str]:
@@ -353,11 +364,10 @@ def _keys(text: str) -> set[str]:
 # The first cell of a row; the line above the rule names columns.
 _LABEL: Final = re.compile(r"^\|([^|\n]+)\|.*$(?!\n\| *:?-)", re.MULTILINE)
 
-_LIMITING: Final = re.compile(r"\b(?:no|not|non|without|over|under|above|below)\W+(?:(?:an?|the) )?$", re.I)
-"""A word that belongs to the one behind it: "and no show?"."""
-
 
 def _likeness(new: Term, term: Term, cosine: float) -> float:
+    if (new.shape == "number") != (term.shape == "number"):
+        return 0.0
     same_place = PREPOSITION if new.preposition and new.preposition == term.preposition else 0.0
     if term.preposition == "from" and not same_place:  # "for Nara" is where something goes.
         same_place = -PREPOSITION

@@ -4,48 +4,23 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from chains.text.pattern_file import read_patterns
 from chains.text.tokens import tokens
 from chains.text.words import STOP_WORDS, plain_words, word_set
 
-GRAMMAR: Final = STOP_WORDS | word_set(  # Words that name no subject.
-    "actually again back either else hm hmm instead like mean meant ok okay other others please rather same sorry such "
-    "there wait yes"
-)
+WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
+GRAMMAR: Final = STOP_WORDS | word_set(WORDS["nameless"])
 PREPOSITIONS: Final = word_set("above at below by for from in into of on over through to under via with within")
 
 SMALL_TALK_SIGNS: Final = {
-    "small_talk_person": word_set("colleague human manager person someone supervisor"),
-    "small_talk_complaint": word_set(
-        "annoying awful crap dumb frustrating garbage horrible idiot nonsense pathetic ridiculous rubbish stupid "
-        "terrible unhelpful useless worst wrong wtf"
-    ),
-    "small_talk_thanks": word_set(
-        "thanks thank thx ty tks cheers great nice perfect super excellent wonderful cool awesome brilliant lovely bye "
-        "goodbye impressive kasih makasih danke dankeschön dank prima tschüss wiedersehen"
-    ),
-    "small_talk": word_set(
-        "hello eh hi hey understood noted alright okay ok welcome good got fine halo hai selamat baik sip oke hallo "
-        "guten moin"
-    ),
+    name: word_set(WORDS[name])
+    for name in ("small_talk_person", "small_talk_complaint", "small_talk_thanks", "small_talk")
 }
 """By the name of the text that answers it, the words of which small talk has one; the first kind counts."""
 
-# English, Indonesian, German.
-_SMALL_TALK: Final = frozenset().union(*SMALL_TALK_SIGNS.values()) | word_set(
-    "a again all an and anyone answer answers appreciated are bad boss bot bro can clear complete completely connect "
-    "could day dear do doing evening fast for have help helped helpful helps how i info information is it job just "
-    "later let like lot madam many me morning much my need night now of please quick quickly real really right s see "
-    "sir so speak sure talk team that the there this to today too us useful very want was well with work would yep yes "
-    "you your atas bantuannya banyak jumpa malam pagi sampai siang sore terima untuk abend auf bis bald besten das für "
-    "gut herzlichen hilfe ihre ihnen ja klar mein morgen nochmals sehr tag viele vielen war"
-)
+_SMALL_TALK: Final = frozenset().union(*SMALL_TALK_SIGNS.values(), word_set(WORDS["small_talk_words"]))
 _PART_END: Final = re.compile(r"(?<=[.!?])\s+|,\s+")
-_PRAISE: Final = re.compile(  # What is said behind thanks: "you were quick".
-    r"(?:you (?:did|helped|saved|solved|were)|you(?:['’]re| are) (?:an?|so|the|very)"
-    r"|(?:it|that|this)(?:['’]s| (?:did|helped|is|solved|was)))\b"
-    r"(?!.*\b(?:about|by|for|from|how|in|to|wh\w+|with)\b)[^?]{0,40}",
-    re.IGNORECASE,
-)
+_PRAISE: Final = re.compile(WORDS["praise"], re.IGNORECASE)
 _PARTICLE: Final = re.compile(r"[\s,]+(?:ah|hor|lah|leh|lor|mah|meh|sia)(?=\W*$)", re.IGNORECASE)
 
 

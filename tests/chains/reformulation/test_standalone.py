@@ -173,6 +173,82 @@ def test_the_name_of_a_row_takes_the_place_of_another_rows_whole_name(question, 
     assert standalone(question, after("How many prints are free for fixed desk?"), find=library) == asked
 
 
+GARDEN = "The greenhouse is open until six.\n\nThe old barn is open until nine, and a key costs a deposit."
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "asked"),
+    [
+        ("when is the old barn open", "and the greenhouse?", "when is the greenhouse open"),
+        ("when is the greenhouse open", "no, the barn", "when is the barn open"),
+        ("when is the old barn open", "and the deposit?", "when is the old barn open deposit"),
+        ("when is the old barn open", "and the cellar?", "when is the old barn open cellar"),
+        ("when is the old barn open", "and for the greenhouse?", "when is the old barn open greenhouse"),
+        ("when is the old barn open", "greenhouse", "when is the old barn open greenhouse"),
+    ],
+)
+def test_a_thing_takes_the_place_of_one_that_no_text_names_with_it(before, question, asked):
+    library = Library(passage(LOCKERS, 0.5), passage(GARDEN, 0.5))
+
+    assert standalone(question, after(before), find=library) == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("and the other one?", "How many prints are free for Desk for a day and Full time"),
+        ("what about the other two?", "How many prints are free for Desk for a day and Full time"),
+    ],
+)
+def test_the_other_ones_are_the_other_rows_of_the_table(question, asked):
+    library = Library(passage(LOCKERS, 0.5), passage(TABLE, 0.3))
+
+    assert standalone(question, after("How many prints are free for fixed desk"), find=library) == asked
+    assert standalone(question, after("When is the pool open"), find=library) == "When is the pool open"
+
+
+def test_a_question_without_its_subject_goes_on_with_the_last_one_that_a_text_speaks_of_with_its_words():
+    halls = "The large hall has 220 seats, and costs 75 euros.\n\nA deposit is paid in advance."
+    said, library = after("what does the large hall cost", "do we pay a deposit"), Library(passage(halls, 0.5))
+
+    assert standalone("how many seats does it have", said, find=library).startswith(
+        "how many seats does it have large hall"
+    )
+    assert standalone("how many doors does it have", said, find=library) == "how many doors does it have pay deposit"
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "asked"),
+    [
+        ("what does a 45 minutes lesson cost", "and for 2 pupils?", "what does a 45 minutes lesson cost 2 pupils"),
+        ("what does a 45 minutes lesson cost", "and for 30 minutes?", "what does a 30 minutes lesson cost"),
+        ("what does that cost per night dog", "and for 2 dogs?", "what does that cost per night dog 2"),
+    ],
+)
+def test_a_figure_takes_the_place_of_one_that_counts_the_same(before, question, asked):
+    assert standalone(question, after(before)) == asked
+
+
+def test_a_place_that_is_pointed_to_is_one_said_before_and_what_is_there_is_not():
+    said = after("when is the office in mill lane open")
+    library = Library(
+        passage("Mill lane: the office is open. Peter is the head.", 0.5),
+        passage("There is a goods lift at gate A.", 0.5),
+    )
+
+    assert standalone("whats the number there", said) == "whats the number there office mill lane open"
+    assert standalone("is there a goods lift", said, find=library) == "is there a goods lift"
+    assert standalone("is there a goods lift there", said, find=library) != "is there a goods lift there"
+
+
+def test_a_whole_question_behind_and_stands_alone_where_the_documents_answer_it_alone():
+    library = Library(passage(LOCKERS, 0.5), passage("Parking at the station is free.", 0.5))
+    asked, said = "and where is parking free?", after("how much are lockers of the museum")
+
+    assert standalone(asked, said) != asked
+    assert standalone(asked, said, find=library) == asked
+
+
 def test_a_first_passage_that_is_far_and_has_another_heading_is_no_passage_of_its_own():
     leaned = f"{PARKS} lockers"
     far, headed = (Library(passage(PERMITS, 0.2), passage(LOCKERS, 0.2, section=name)) for name in ("Hall", "Lockers"))
