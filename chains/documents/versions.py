@@ -3,15 +3,16 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache, reduce
+from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from chains.text.letters import letters
 from chains.text.pattern_file import read_patterns
 from chains.text.quantities import quantities
-from chains.text.tokens import tokens
+from chains.text.tokens import MONTHS, SHORT_NAMES, tokens
 from chains.text.words import plain_words, stem, word_set
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ SHORTEST_TITLE: Final = 8  # Letters; a shorter one may stand in a line by chanc
 SHORTEST_FILE: Final = 4
 SAME_WORDS: Final = 0.6
 LONGEST_DATE: Final = 40
-HEAD_CHARACTERS: Final = 1500  # Where a document says of itself what it replaces, or what replaces it.
+HEAD_CHARACTERS, FOOT_CHARACTERS = 1500, 300  # Where a document says of itself when it holds, and what it replaces.
+DAYS_OF_MONTH: Final = 31
 VALID_FROM, VALID_UNTIL, REPLACES, SUPERSEDED = "valid_from", "valid_until", "replaces", "superseded"
-VERSION: Final = "version"
+VERSION, LAST_UPDATED = "version", "last_updated"
 _PAST: Final = re.compile(r"\b(?:was|were|did|had)\b.*\bin ((?:19|20)\d\d)\b", re.IGNORECASE)
 LABELS: Final = "title_labels"
 """What tells a document of the index from others, in the metadata of a passage that was found."""
@@ -37,21 +39,10 @@ _ARCHIVE, _CURRENT, _STATUS, _OF_ALL, _BOUND = (
 )
 _SAYS: Final = {
     name: re.compile(_PATTERNS[name], re.IGNORECASE | re.MULTILINE)
-    for name in (SUPERSEDED, REPLACES, VALID_FROM, VALID_UNTIL, VERSION)
+    for name in (SUPERSEDED, REPLACES, VALID_FROM, VALID_UNTIL, VERSION, LAST_UPDATED)
 }
 
-OF_PERIODS: Final = frozenset(
-    map(
-        stem,
-        word_set(
-            "report accounts results minutes newsletter statistics survey budget forecast calendar agenda log journal"
-            " releases changelog"
-        ),
-    )
-)
-"""Words of titles whose year is what the document is about: the next year's figures are others."""
-
-_MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+OF_PERIODS: Final = frozenset(map(stem, word_set(_PATTERNS["of_periods"])))
 _SIGNS: Final = re.compile(r"[_\-.\s]+|(?<=[a-z])(?=(?:19|20)\d\d\b)", re.IGNORECASE)
 """What divides the words of a file's name."""
 _DOTTED: Final = re.compile(r"\b(\d\d?)\.(0?[1-9]|1[0-2])\.((?:19|20)\d\d)\b")
@@ -59,12 +50,16 @@ _HEAD_ROW: Final = re.compile(r"^(\|.*\|)[ \t]*\n\|[-:| \t]+\|[ \t]*\n(\|.*\|)[ 
 
 
 def stated(text: str) -> dict[str, str]:
-    """Return what the first lines of a document say of its version: since when it holds, what it replaces."""
-    head = _HEAD_ROW.sub(_as_lines, text[:HEAD_CHARACTERS])
+    """Return what a document says of its version: since when it holds, what it replaces, when it was updated."""
+    head, foot = _HEAD_ROW.sub(_as_lines, text[:HEAD_CHARACTERS]), text[HEAD_CHARACTERS:][-FOOT_CHARACTERS:]
     said = {name: found for name, pattern in _SAYS.items() if (found := pattern.search(head))}
     values = {name: " ".join(found[1].split()) if found.re.groups else "true" for name, found in said.items()}
-    for name in {VALID_FROM, VALID_UNTIL} & values.keys():
-        values[name] = _date_in(values[name])[0]
+    values |= {name: _date_in(values[name])[0] for name in {VALID_FROM, VALID_UNTIL} & values.keys()}
+    written = [_date_in(found[1]) for found in _SAYS[LAST_UPDATED].finditer(f"{head}\n{foot}")]
+    _, first, last = max(written or [_date_in(values.get(VALID_FROM))], key=itemgetter(1))
+    if first:  # A month of a year is no day.
+        length = (10, 7, 4)[(last > first) + (last - first >= DAYS_OF_MONTH)]
+        values[LAST_UPDATED] = f"{date.fromordinal(first)}"[:length]
     return {name: value for name, value in values.items() if value}
 
 
@@ -301,7 +296,7 @@ def _edition(title: str) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the parts of a version that can be compared: a day or a year with its month, and a number or a letter."""
     for match in EDITION.finditer(title):
         if match["year"] or match["day"]:
-            month = _MONTHS.index(match["month"].casefold()) + 1 if match["month"] else 0
+            month = MONTHS.index(SHORT_NAMES[match["month"].casefold()]) + 1 if match["month"] else 0
             numbers = map(int, match["day"].split("-")) if match["day"] else (int(match["year"]), month)
             yield "date", tuple(numbers)
         elif number := match["number"] or match["ordinal"]:

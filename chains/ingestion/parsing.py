@@ -8,12 +8,14 @@ from typing import Protocol
 from chains.documents import versions
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
-from chains.ingestion.source import Loader, SourceText, without_controls
+from chains.ingestion.source import FILE_DATE, Loader, SourceText, given, without_controls
 from chains.ingestion.statements import audiences_in, mark_in, strictest
 
 # Every chunk carries the metadata, so that a title of a megabyte would be stored thousands of times.
 MAX_METADATA = 8000
 MAX_CHUNKS = 20_000
+# The days of the files with which python-docx, python-pptx, ZIP, Unix, reportlab and calibre begin.
+OF_TEMPLATES = frozenset({"2013-12-23", "2013-01-27", "1980-01-01", "1970-01-01", "2000-01-01", "0101-01-01"})
 # Formats whose rows may each say who they are for.
 ROWS = frozenset({".csv", ".jsonl", ".ndjson", ".tsv", ".xlsm", ".xlsx"})
 
@@ -67,8 +69,10 @@ def _parsed(source: SourceText, ending: str, chunker: Chunker) -> Parsed:
         raise IngestionError(f"the document has more than {MAX_CHUNKS} chunks; split it")
     audiences = audiences_in(source.text, rows=ending in ROWS)
     stated = strictest([source.metadata.get("audience", ""), *audiences])
-    stated_metadata = versions.stated(source.text) | source.metadata | ({"audience": stated} if stated else {})
-    metadata = {name: without_controls(value) for name, value in stated_metadata.items()}
+    changed = source.metadata.get(FILE_DATE, "")
+    about = given(last_updated="" if changed in OF_TEMPLATES else changed) | versions.stated(source.text)
+    about |= source.metadata | given(audience=stated)
+    metadata = {name: without_controls(value) for name, value in about.items() if name != FILE_DATE}
     if sum(map(len, metadata.values())) > MAX_METADATA:
         raise IngestionError(f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it")
     attached, warnings = {}, list(source.warnings)

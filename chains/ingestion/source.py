@@ -12,6 +12,7 @@ from chains.errors import IngestionError
 # Every chunk carries the title and the name of its section; what is longer is no name that a reader would know.
 MAX_NAME = 300
 MAX_SHOWN = 60  # Of a text that is named in a warning.
+FILE_DATE = "file_date"  # The day on which a file was changed; one that the document states goes before.
 
 _WORD = re.compile(r"[^\W\d_]{2}")
 _NO_TITLE = re.compile(

@@ -106,7 +106,7 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
         title=own_title(words_of(page.title), words_of(heading)) or title_of(path),
         source_org=_meta(page, "og:site_name"),
         source_urls=json.dumps([url]) if is_link(url) else "",
-        last_updated=_meta(page, "article:modified_time")[:10],
+        file_date=_meta(page, "article:modified_time")[:10],
     )
 
 

@@ -177,7 +177,7 @@ def _metadata(about: dict[str, str], path: Path, cover: str, heading: str) -> di
         or title_of(path)
     )
     date = day(one_line(about.get("ModDate", ""))) or day(one_line(about.get("CreationDate", "")))
-    return given(title=title, author=one_line(about.get("Author", "")), last_updated=date)
+    return given(title=title, author=one_line(about.get("Author", "")), file_date=date)
 
 
 def day(stamp: str) -> str:

@@ -41,7 +41,7 @@ def load_epub(path: Path) -> SourceText:
     text = "\n".join(filter(None, chapters))
     require_words(text)
     date = words_of(package.find("meta", property="dcterms:modified")) or words_of(package.find("date"))
-    return SourceText(text, 0, given(title=title, author=words_of(package.find("creator")), last_updated=date[:10]))
+    return SourceText(text, 0, given(title=title, author=words_of(package.find("creator")), file_date=date[:10]))
 
 
 def _chapter(archive: ZipFile, name: str, book: str) -> str:

@@ -33,7 +33,7 @@ PROPERTIES = "docProps/core.xml"
 
 
 def office_properties(archive: ZipFile) -> dict[str, str]:
-    """Return the `title`, the day of `last_updated` and the `audience`, where the document states them.
+    """Return the `title`, the `file_date` and the `audience`, where the document states them.
 
     The libraries of the formats are not asked: they put today's date where there is none.
     """
@@ -41,7 +41,7 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
     own = xml_of(archive, "docProps/custom.xml").find_all(True)
     audiences = [one_line(entry.get_text()) for entry in own if plain_name(entry.get("name")) == "audience"]
     title, changed = own_title(stated.get("title", "")), stated.get("modified", "")[:10]
-    return given(title=title, last_updated=changed, audience=strictest(audiences))
+    return given(title=title, file_date=changed, audience=strictest(audiences))
 
 
 def xml_of(archive: ZipFile, name: str) -> Any:

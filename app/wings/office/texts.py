@@ -151,7 +151,7 @@ def load_odt(path: Path) -> SourceText:
         tag.prefix = None
     source = _of_html(str(page.find("text") or page), path)
     title, changed = (words_of(about.find(name)) for name in ("title", "date"))
-    return replace(source, metadata=source.metadata | given(title=own_title(title), last_updated=changed[:10]))
+    return replace(source, metadata=source.metadata | given(title=own_title(title), file_date=changed[:10]))
 
 
 def _of_html(html: str, path: Path, warnings: tuple[str, ...] = ()) -> SourceText:

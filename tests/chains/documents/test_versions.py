@@ -124,24 +124,52 @@ def test_documents_without_an_id_stay_as_they_are():
     [
         ("This policy replaces that of 2023.\n", {"replaces": "that of 2023."}),
         ("Supersedes: Yard rules, issue 4\n", {"replaces": "Yard rules, issue 4"}),
-        ("Valid from 1 May 2025 – revision 7", {"valid_from": "1 May 2025"}),
+        ("Valid from 1 May 2025 – revision 7", {"valid_from": "1 May 2025", "last_updated": "2025-05-01"}),
         ("This guide has been superseded by the new one.", {"superseded": "true"}),
         ("Status: draft", {"superseded": "true"}),
         ("Repealed on 1 March 2024.", {"superseded": "true"}),
-        ("This notice takes effect on 1.7.2025.", {"valid_from": "2025-07-01"}),
+        ("This notice takes effect on 1.7.2025.", {"valid_from": "2025-07-01", "last_updated": "2025-07-01"}),
         ("Valid until 31 December 2024.", {"valid_until": "31 December 2024"}),
         ("# Rents\n\nThese rents were valid until 31 March 2021.", {"valid_until": "31 March 2021"}),
         ("# Pool\n\n## Summer\n\nThese hours are valid until 31 March 2021.", {}),
         (
             "Gültig ab 1.1.2025\n\nErsetzt die Preisliste 2023",
-            {"valid_from": "2025-01-01", "replaces": "die Preisliste 2023"},
+            {"valid_from": "2025-01-01", "last_updated": "2025-01-01", "replaces": "die Preisliste 2023"},
         ),
-        ("| Version | Valid from |\n|---|---|\n| 2.0 | 2024-02-01 |", {"version": "2.0", "valid_from": "2024-02-01"}),
+        (
+            "| Version | Valid from |\n|---|---|\n| 2.0 | 2024-02-01 |",
+            {"version": "2.0", "valid_from": "2024-02-01", "last_updated": "2024-02-01"},
+        ),
         ("The fee is effective from the gate onwards.\nA crane replaces the ramp.", {}),
     ],
 )
 def test_the_first_lines_say_which_version_a_document_is(text, says):
     assert stated(text) == says
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Effective 2026-04-01", "2026-04-01"),
+        ("# Kennel rates (valid from 1 March 2026)\n\nA night costs 31 euro.", "2026-03-01"),
+        ("# Kennel rates\n\n*Last updated on Sunday, 3 May 2026 by Ann*", "2026-05-03"),
+        ("---\ntitle: Kennel rates\ndate: 2026-05-03\n---\n", "2026-05-03"),
+        ("Kennel rates, last revised May 2026", "2026-05"),  # A month is no day.
+        ("Effective as of April 2026", "2026-04"),
+        (
+            "Valid from 1 May 2025\nLast updated: 2 May 2025\n" + "A night. " * 400 + "\nLast reviewed: 3.6.2026",
+            "2026-06-03",
+        ),
+        ("As of 1 March 2026, dogs pay 12 euro.", None),
+        ("Effective date: see the letter of 3 May 2024", None),
+        ("Date: 12 June 2026", None),  # That of an event, perhaps.
+        ("Next review: 3 May 2027", None),
+        ("Valid 30 days from 3 May 2026", None),
+        ("Tickets are valid from 1 May 2026.", None),
+    ],
+)
+def test_the_date_of_a_document_is_the_one_that_it_states(text, day):
+    assert stated(text).get("last_updated") == day
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ export function placeOf({ title, section, page }) {
 /** Return a date as its reader writes it. @param {string | null} date */
 export function dateOf(date) {
   const when = new Date(date ?? "");
-  if (Number.isNaN(when.getTime())) return date ?? "";
+  if (!/^\d{4}-\d\d-\d\d/.test(date ?? "") || Number.isNaN(when.getTime())) return date ?? "";
   return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(when);
 }
 

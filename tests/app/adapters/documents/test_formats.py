@@ -155,6 +155,22 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path, name, c
         parse_file(tmp_path / name, LOADERS, Chunker())
 
 
+@pytest.mark.parametrize(
+    ("modified", "words", "day"),
+    [
+        ("2026-06-09", "Kennel rates.", "2026-06-09"),
+        ("2026-06-09", "Last updated: 3 May 2026", "2026-05-03"),
+        ("2013-12-23", "Effective 2026-04-01", "2026-04-01"),
+        ("2013-12-23", "Kennel rates.", None),  # That of the empty file of a library.
+    ],
+)
+def test_a_document_has_the_date_that_it_states_or_else_that_of_its_file(tmp_path, modified, words, day):
+    path = tmp_path / "rates.docx"
+    path.write_bytes(docx(paragraph("Kennel rates") + paragraph(words), modified=f"{modified}T08:00:00Z"))
+    metadata = parse_file(path, LOADERS, Chunker()).metadata
+    assert (metadata.get("last_updated"), metadata.get("file_date")) == (day, None)
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_a_damaged_pdf_is_read_or_refused_and_never_crashes(tmp_path_factory, data):
@@ -189,7 +205,7 @@ def test_chapters_of_a_book_are_sections_in_the_order_of_reading(load):
     pages = ["<title>B</title><h1>Rates</h1><p>Nine.", "<title>Exceptions</title><p>Gold.", "<img src='x.png'>"]
     source = load("x.epub", epub(*pages, title="Tariff"))
 
-    assert source.metadata == {"title": "Tariff", "author": "Customs", "last_updated": "2026-01-31"}
+    assert source.metadata == {"title": "Tariff", "author": "Customs", "file_date": "2026-01-31"}
     assert [(chunk.section_path, chunk.text) for chunk in chunks_of(source)] == [
         (("Rates",), "# Rates\n\nNine."),
         (("Exceptions",), "# Exceptions\n\nGold."),

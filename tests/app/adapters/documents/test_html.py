@@ -44,7 +44,7 @@ def test_headings_of_a_page_become_sections_and_what_surrounds_its_text_goes(loa
         "title": "GST Guide",
         "source_org": "Customs",
         "source_urls": '["https://example.org/a,b"]',
-        "last_updated": "2026-01-31",
+        "file_date": "2026-01-31",
     }
     assert [(chunk.section, chunk.section_path, chunk.text) for chunk in chunks_of(source)] == [
         ("GST Guide", (), "# GST Guide\n\nWords before the\nfirst section (https://example.org)."),

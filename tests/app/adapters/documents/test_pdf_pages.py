@@ -229,7 +229,7 @@ def test_a_page_without_text_is_named_and_the_numbers_after_it_stay_right(load):
 def test_title_author_and_day_of_a_pdf_are_those_of_its_metadata(load):
     about = {"/Title": "Microsoft Word - GST Guide.doc", "/Author": "Customs", "/CreationDate": "D:20260131080000Z"}
     metadata = load("x.pdf", pdf("Words.", metadata=about)).metadata
-    assert metadata == {"title": "GST Guide", "author": "Customs", "last_updated": "2026-01-31"}
+    assert metadata == {"title": "GST Guide", "author": "Customs", "file_date": "2026-01-31"}
 
 
 @pytest.mark.parametrize(

@@ -224,5 +224,5 @@ def test_the_day_of_a_workbook_is_that_of_its_properties_and_never_today(load, t
             if name != "docProps/core.xml":
                 bare.writestr(name, whole.read(name))
 
-    assert "last_updated" in load("whole.xlsx", path.read_bytes()).metadata
+    assert "file_date" in load("whole.xlsx", path.read_bytes()).metadata
     assert load("bare.xlsx", (tmp_path / "bare.xlsx").read_bytes()).metadata == {"title": "Bare"}

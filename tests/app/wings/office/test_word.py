@@ -68,7 +68,7 @@ def test_a_word_document_keeps_its_headings_and_tables(load):
     content = docx(body + table(["Goods", "Rate"], ["Gold", "nil"]), title="GST Guide", modified="2026-01-31T08:00:00Z")
     source = load("gst.docx", content)
 
-    assert source.metadata == {"title": "GST Guide", "last_updated": "2026-01-31"}
+    assert source.metadata == {"title": "GST Guide", "file_date": "2026-01-31"}
     assert [(chunk.section, chunk.section_path, chunk.text) for chunk in chunks_of(source)] == [
         ("Rate", ("Rate",), "# Rate\n\nNine percent."),
         ("Exceptions", ("Rate", "Exceptions"), "## Exceptions\n\n| Goods | Rate |\n| --- | --- |\n| Gold | nil |"),
