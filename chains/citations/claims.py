@@ -87,7 +87,7 @@ class Claim:
     """A figure, a date or a name that a statement gives.
 
     `text[start:end]` is the statement; `words` say what the claim is about, `also` are all words that may: of the
-    statement, of the headings above it and of the title. `said` are the statement's own, `names` the names among them.
+    statement and of the headings above it. `said` are the statement's own, `names` the names among them.
     `conditions` are the other figures that belong to it, `values` all of the statement. `group` is the list or the
     table that the statement is an item of. `path` are the headings above.
     """
@@ -135,8 +135,8 @@ class ClaimReader:
             above = tuple(filter(None, [*(statement.headings or path), statement.lead]))
             read = (tokens(_NUMBERING.sub("", heading)) for heading in above)
             headings = [frozenset(word.key for word in one if word.weight >= WEIGHTS["word"]) for one in read]
-            nearest = headings[-1] - IN_NO_HEADING - GENERIC - about.title if headings else frozenset[str]()
-            also = about.title.union(*headings)
+            nearest = headings[-1] - IN_NO_HEADING - GENERIC if headings else frozenset[str]()
+            also = frozenset[str]().union(*headings)
             claim = Claim(statement.start, statement.end, about, also=also, heading=nearest, path=above)
             if statement.kind == "row":
                 yield from self._in_row(statement, claim)

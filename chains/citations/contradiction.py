@@ -36,8 +36,10 @@ def contradict(one: Claim, other: Claim, asked: Set[str] = frozenset()) -> bool:
         # The titles differ in a year or a version alone.
         mine, theirs = ([series_of(heading) for heading in claim.path] for claim in (one, other))
         return one.said == other.said and mine == theirs
-    # Two items of one list, two rows of one table and what stands below two like headings speak of two things.
-    are_beside = one.group == other.group != "" or (one.path != other.path and one.path[-1:] == other.path[-1:])
+    # Two items of a list, two rows of a table, what stands below two like headings ("Free time" of sea and of air) and
+    # what stands below two that each say another word ("Winter opening hours", "Summer opening hours") are two things.
+    are_apart = one.path[-1:] == other.path[-1:] or (one.heading - other.also and other.heading - one.also)
+    are_beside = one.group == other.group != "" or (one.path != other.path and are_apart)
     is_one_document = one.about.document == other.about.document
     return not (is_one_document and are_beside) and _have_one_subject(one, other, asked)
 
@@ -70,11 +72,11 @@ def _have_one_subject(one: Claim, other: Claim, asked: Set[str]) -> bool:
         return False  # The documents are about two countries, two carriers, two products.
     # A claim that repeats no word of its heading is not understood without it: "Sea freight", "Air freight".
     needed = [
-        bool(_unsaid(claim.heading, rival)) and not claim.heading & claim.words
+        bool(_unsaid(heading, rival)) and not heading & claim.words
         for claim, rival in ((one, other), (other, one))
+        for heading in [claim.heading - claim.about.title]
     ]
-    is_known = is_asked or is_repeated or len(names) > is_figure
-    return is_specific or not any(needed) or (is_known and not all(needed))
+    return is_specific or not any(needed) or (not all(needed) and (is_asked or is_repeated or len(names) > is_figure))
 
 
 def _values_differ(one: Claim, other: Claim) -> bool:
@@ -98,7 +100,8 @@ def _unsaid(words: Set[str], other: Claim) -> list[str]:
 def _is_said(word: str, claim: Claim) -> bool:
     """Return whether a word stands around a claim, or one of the same root: "Malaysian" for "Malaysia"."""
     root = word[: max(SHORTEST_ROOT, len(word) - 3)]
-    return word in claim.also or (len(word) > SHORTEST_ROOT and any(theirs.startswith(root) for theirs in claim.also))
+    said = claim.also | claim.about.title
+    return word in said or (len(word) > SHORTEST_ROOT and any(theirs.startswith(root) for theirs in said))
 
 
 LONGEST_TITLE = 80

@@ -64,7 +64,8 @@ class Overview(NamedTuple):
     def share(self, text: str) -> float:
         """Return the share of the subject that a text holds, 0-1; typing errors of longer words do not count."""
         held = {word.key for word in tokens(text)}
-        return sum(_is_held(key, held) for key in self.subject) / len(self.subject) if self.subject else 1.0
+        hits = (key in held or (len(key) >= FEWEST_LETTERS and not _near(key).isdisjoint(held)) for key in self.subject)
+        return sum(hits) / len(self.subject) if self.subject else 1.0
 
 
 @lru_cache(maxsize=256)
@@ -94,7 +95,3 @@ def _spelt(word: str) -> str:
 
 
 _near: Final = lru_cache(maxsize=16)(one_error_away)  # A word is compared with those of all titles.
-
-
-def _is_held(key: str, held: Collection[str]) -> bool:
-    return key in held or (len(key) >= FEWEST_LETTERS and not _near(key).isdisjoint(held))

@@ -65,6 +65,24 @@ def test_what_can_both_be_true_does_not_contradict(first, second):
     assert not contradicts(first, second)
 
 
+@pytest.mark.parametrize(
+    ("title", "first", "second", "is_conflict"),
+    [
+        ("Pool in winter and summer", "Winter opening hours", "Summer opening hours", False),
+        ("Members and guests of the court", "Members", "Guests", False),
+        ("Pool", "Weekdays", "Weekends and holidays", False),
+        ("Pool", "Overview", "Frequently asked questions", True),
+        ("Pool", "Before you swim", "Lockers", True),  # Both statements speak of those who swim.
+    ],
+)
+def test_headings_of_one_document_that_say_other_words_set_statements_apart(title, first, second, is_conflict):
+    reader = ClaimReader(COMMON)
+    rule = "On Tuesdays all who swim leave the hall at"
+    text = f"## {first}\n\n{rule} 20:00.\n\n## {second}\n\n{rule} 18:00."
+    one, other = reader.claims(text, reader.about("pool", title))
+    assert contradict(one, other) == is_conflict
+
+
 def test_documents_about_two_companies_do_not_contradict_each_other():
     texts = ("The free time of a dry container is 5 days.", "The free time of a dry container is 7 days.")
 
