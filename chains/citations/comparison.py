@@ -146,10 +146,14 @@ class Comparison:
         words of the question count as well: "5 days" answers it only from the row and the column that it asks about.
         What the sentence says as well is no rival.
         """
-        values, unsaid = [*self.own], list[Cell]()
-        numbers = [one.keys for one in self.own] + [frozenset("0") for _ in self._denied]
+        cells = [cell for cell in self.evidence.cells if cell.block >= 0]
+        # "20 kg" of "20 kg parcel" and "3 days" above a column say which row or column is meant, and are no values.
+        named = {figure[:3] for cell in cells for figure in quantities(cell.name)}
+        own = [one for one in self.own if (one.quantity or ())[:3] not in named or any(map(one.is_in, cells))]
+        values, unsaid = [*own], list[Cell]()
+        numbers = [one.keys for one in own] + [frozenset("0") for _ in self._denied]
         written = self.sentence.casefold()
-        for cell in (cell for cell in self.evidence.cells if cell.block >= 0):
+        for cell in cells:
             place = cell.text in written and re.search(rf"(?<!\w){re.escape(cell.text)}(?!\w)", written)
             if place and not cell.numbers:
                 values.append(Value(place.span(), frozenset(), cell=cell.text))
@@ -159,7 +163,7 @@ class Comparison:
             if not (homes := [cell for cell in self.evidence.cells if value.is_in(cell)]):
                 continue
             fitting = [home for home in homes if self._fits(value.quantity, home.statement)]
-            spans = [value.span] if value.cell else [one.span for one in self.own]
+            spans = [value.span] if value.cell else [one.span for one in own]
             spoken = [*self._question, *(word for word in self.words if not inside(word.start, spans))]
             weights = {word.key: word.weight for word in spoken}
             mine = max((self._worth(home, weights) for home in fitting), default=0.0)

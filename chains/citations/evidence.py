@@ -32,7 +32,7 @@ _PERIODS: Final = frozenset({"duration", "months"})
 class Cell(NamedTuple):
     """What gives something: a cell below its column, but the first of a row, an item of a list, or another statement.
 
-    `about` are words of what it is of, and `block` that of its table or list; -1 in prose.
+    `about` are words of what it is of, `name` is its row and column, and `block` its table or list; -1 in prose.
     """
 
     statement: Statement
@@ -41,6 +41,7 @@ class Cell(NamedTuple):
     numbers: frozenset[str]
     kinds: frozenset[str]
     block: int
+    name: str
 
     def may_be(self, kind: str) -> bool:
         """Return whether it gives a quantity of a kind, or none: a row with a price has no other duration."""
@@ -50,6 +51,7 @@ class Cell(NamedTuple):
 def _cells(statements: Iterable[Statement]) -> Iterator[Cell]:
     for one in statements:
         cells = [cell.text for cell in one.cells[:MOST_CELLS]] if one.kind == "row" else []
+        cells = one.words.split(": ") if one.kind == "item" and one.words.count(": ") == 1 else cells
         names = [*one.columns, *[""] * len(cells)]
         for column, text in list(zip(names, cells, strict=False))[1:] or [("", one.words)]:
             written = text.strip(" -–—").casefold()
@@ -58,7 +60,8 @@ def _cells(statements: Iterable[Statement]) -> Iterator[Cell]:
                 others = [cell for cell in cells or [text] if number or not cells or cell is not text]
                 about = frozenset(word.key for word in tokens(" ".join([one.group, column, *others])))
                 kinds = frozenset(figure.kind for figure in quantities(text))
-                yield Cell(one, written, about, number, kinds, one.block if one.kind in {"row", "item"} else -1)
+                block = one.block if one.kind in {"row", "item"} else -1
+                yield Cell(one, written, about, number, kinds, block, "; ".join([one.group, *cells[:1], column]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,7 @@ from typing import Any, NamedTuple
 import pypdfium2
 from pypdfium2 import raw
 
-from app.adapters.documents.pdf_headings import (
-    REGISTRANT,
-    headings,
-    report_title,
-    without_contents,
-    without_running,
-)
+from app.adapters.documents.pdf_headings import REGISTRANT, headings, report_title, without_contents, without_running
 from app.adapters.documents.pdf_lines import PART_OF_PAGE, Line, joined, picture_part, read_lines, text_of
 from app.adapters.documents.pdf_tables import clear_grids, grids, in_rows, with_tables
 from chains.errors import IngestionError

@@ -119,7 +119,7 @@ PARAGRAPH_GAP, SENTENCE_GAP = 0.5, 1.6  # The second one within a sentence.
 # Between the cells of a table stands a gap of so many heights of a line, and less before the sign of an amount; where
 # the file draws the blanks of the gap, it is wider.
 PIECE_GAP, SIGN_GAP, CELL_GAP = 1.0, 0.5, 1.5
-CURRENCIES = "$€£¥"
+CURRENCIES, SIGNS = "$€£¥", "$€£¥%()"  # What may stand in a column of its own, beside amounts.
 MARK = re.compile(r"\W*|\W*(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]", re.IGNORECASE)  # Of a list.
 Parts = Callable[[float, float, float], bool]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pypdfium2
 from pypdfium2 import raw
 
-from app.adapters.documents.pdf_lines import MARK, Line, Piece
+from app.adapters.documents.pdf_lines import MARK, SIGNS, Line, Piece
 from chains.ingestion.tables import BLANK, MOST_HEADS, VALUE, Place, above_the_head, has_head, head_and_rows, row_text
 
 MOST_EDGES, MOST_RULES = 20_000, 4_000  # Of a page: a drawing has more.
@@ -164,7 +164,7 @@ def _own_columns(cells: dict[int, Cells], table: Grid) -> tuple[dict[int, Cells]
     for column, edge in enumerate(table.columns[1:]):
         last = len(edges) - 1
         pairs = [(row.get(last - 1, []), cell.get(column, [])) for row, cell in zip(rows, cells.values(), strict=True)]
-        if last and all(not a or not b or a == b or all(line.text in _SIGNS for _, line in a) for a, b in pairs):
+        if last and all(not a or not b or a == b or not any(line.text.strip(SIGNS) for _, line in a) for a, b in pairs):
             last, edges = last - 1, edges[:-1]
         edges = [*edges, edge]
         for row, cell in zip(rows, cells.values(), strict=True):
@@ -339,7 +339,6 @@ def _clear_rows(parts: Sequence[Part], widths: Sequence[float]) -> tuple[list[li
 _PARTED = re.compile(r"(?<=\w[-–])\n(?=\w)")  # A word or a range that goes on in the next line of its cell.
 _YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d\Z")
 _AMOUNT = re.compile(r"[($€£+-]*\d[\d,.]*[%)]*\Z|[-–—]\Z")
-_SIGNS = {"$", "€", "£", ")", "%", "("}
 FEWEST_LINES, FEWEST_WORDS = 4, 3
 PART_GOING_ON = 0.35  # So many lines of prose begin within a sentence.
 FEWEST_WRITTEN = 3  # Rows of a table in clear columns, its head among them.

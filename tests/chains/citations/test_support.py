@@ -250,9 +250,26 @@ Total price = nights x room rate + CHF 3.50 city tax per person and night.
 | Green Fix | 31.4 | 24.9 | 11 EUR a month |
 | Flex | 27.8 | 27.8 | 9 EUR a month |
 """,
+    "courier": """| Parcel | Within town | Abroad |
+|---|---|---|
+| 5 kg parcel | 12 EUR | 31 EUR |
+| 20 kg parcel | 18 EUR | 47 EUR |
+""",
+    "canoes": """| Boat | 1 day | 3 days |
+|---|---|---|
+| Canoe | 20 EUR | 50 EUR |
+| Kayak | 30 EUR | 75 EUR |
+""",
+    "halls": """- Hall for 50 guests: 200 EUR
+- Hall for 120 guests: 400 EUR
+""",
 }  # fmt: skip
 
 SUPPORTED = [
+    ("courier", "What is a 20 kg parcel?", "20 kg parcel: 18 EUR within town"),
+    ("courier", "How much is a parcel of 20 kg abroad?", "A 20 kg parcel abroad costs 47 EUR."),
+    ("canoes", "What is a kayak for 3 days?", "A kayak costs 75 EUR for 3 days."),
+    ("halls", "What does a hall cost?", "The hall for 120 guests costs 400 EUR."),
     ("grooming", "How much is a full groom for a cat?", "Full groom: £52 for a dog; £47 for a cat."),
     ("grooming", "How much is a full groom for a cat?", "A full groom costs £47 for a cat."),
     ("grooming", "How much is a full groom for a cat?", "For a cat, the full groom is £47."),
@@ -308,6 +325,10 @@ SUPPORTED = [
 ]  # fmt: skip
 
 WRONG = [
+    ("courier", "What do parcels cost?", "20 kg parcel: 12 EUR within town"),
+    ("courier", "What do parcels cost?", "A 20 kg parcel abroad costs 31 EUR."),
+    ("canoes", "What does a kayak cost?", "A kayak costs 30 EUR for 3 days."),
+    ("halls", "What does a hall cost?", "The hall for 120 guests costs 200 EUR."),
     ("grooming", "How much is a full groom for a cat?", "A full groom costs £29 for a cat."),
     ("grooming", "How much is a full groom for a cat?", "A full groom costs £52 for a cat."),
     ("grooming", "What does a nail trim cost?", "A nail trim is £38 for a dog."),
