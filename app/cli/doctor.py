@@ -1,5 +1,6 @@
 """`waypoint doctor`: check that everything the settings name works."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from chains.logs import masked
 TRIALS_OF_WINGS = ("events.plugin:trials", "office.office:trials", "safety.moderator:trials")
 STORE_SETTINGS = {"memory": "CHROMA_PATH", "chroma": "CHROMA_PATH or CHROMA_HOST", "postgres": "DATABASE_URL"}
 
+PLACEHOLDER = re.compile(r"\A\s*\Z|[@.]example\b|(?:0\W*){6}")  # Nobody reads mail there, or picks up.
 State = Literal["ok", "failed", "off"]
 
 
@@ -63,7 +65,7 @@ def _findings() -> Iterator[Finding]:
 def findings(settings: Settings) -> Iterator[Finding]:
     """Try the parts one by one, each made when it is tried; those of a wing are its own to name."""
     left_out: list[Finding] = []
-    parts = (_retrieval, _models, _kept, _backends)
+    parts = (_retrieval, _models, _kept, _backends, _contacts)
     trials = [trial for part in parts for trial in part(settings)]
     for place in TRIALS_OF_WINGS:
         try:
@@ -170,3 +172,15 @@ def _backends(settings: Settings) -> Iterator[Trial]:
         yield Trial(name, probe, remedy, required=False)
     if not tracing.exports:
         yield Trial("tracing", None, "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT")
+
+
+def _contacts(settings: Settings) -> Iterator[Trial]:
+    from app.http.routes.page import TEAMS, file_in, read_page_file
+
+    def read() -> None:
+        teams = read_page_file(TEAMS, file)
+        if without := [name for name, team in teams.items() if PLACEHOLDER.search(team.get("contact", ""))]:
+            raise ConfigurationError(f"the page names teams without a real contact: {', '.join(without)}")
+
+    file = file_in(settings.web.page, TEAMS)
+    yield Trial("contacts", read if file else None, f"{file or TEAMS + ' in the folder of PAGE_PATH'}", required=False)

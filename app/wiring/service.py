@@ -21,15 +21,7 @@ from app.settings import Settings, load_settings, unused_variables
 from app.wiring.chain import Answerer, open_answerer, redact_of, safe_text
 from app.wiring.index import Index, Parts, open_index
 from app.wiring.llm import close, offline_model, providers_of
-from app.wiring.observability import (
-    QUESTION,
-    Check,
-    Tracing,
-    backend_checks,
-    index_check,
-    provider_check,
-    tracing_of,
-)
+from app.wiring.observability import QUESTION, Check, Tracing, backend_checks, index_check, provider_check, tracing_of
 from app.wiring.storage import ledger_of, settings_to_ask
 from chains.around import Around, ConversationStore, Disclosure, ObservedRunnable, Observer, WithConversations
 from chains.caching.typed_cache import EVENTS, LEVELS

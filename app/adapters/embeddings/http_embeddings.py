@@ -45,13 +45,7 @@ class HttpEmbeddings(Embeddings):
     """
 
     def __init__(
-        self,
-        *,
-        base_url: str,
-        model: str,
-        prefixes: Prefixes = NO_PREFIXES,
-        input_type: bool = False,
-        **options: Any,
+        self, *, base_url: str, model: str, prefixes: Prefixes = NO_PREFIXES, input_type: bool = False, **options: Any
     ) -> None:
         self._calls = ServiceCalls(KIND, base_url, **options)
         self._model, self._prefixes, self._input_type = model, prefixes, input_type

@@ -89,8 +89,8 @@ def _unread(expected: str, entries: Sequence[Entry]) -> Reason:
 
 def _lost_in(answer: Answer, entry: Entry, services: Service) -> Reason | None:
     """Return why a document that was found, or not searched for, is not in the answer; None where it was not found."""
-    if any(citation["doc_id"] == entry.doc_id and citation["matched"] for citation in answer["citations"]):
-        return Reason("cited", f"the answer cites {entry.title}")
+    if cited := [one["quote"] for one in answer["citations"] if one["doc_id"] == entry.doc_id and one["matched"]]:
+        return Reason("cited", f"the answer cites {entry.title}: {' '.join(' ... '.join(cited).split())}")
     if answer["outcome"] in _UNSEARCHED:
         topic = answer["metadata"].get("intent") or answer["outcome"]
         change = "ask with the subject's own words; scope.yaml and the safety settings say what is not searched for"

@@ -3,6 +3,8 @@ import sys
 
 import pytest
 
+from app.cli.doctor import findings as tried
+from app.settings import load_settings
 from tests.fakes import Reply
 from tests.langsmith_stub import backend
 from tests.rabbit import skip_without_broker, url
@@ -21,7 +23,7 @@ def test_a_working_desk_is_all_ok_says_what_is_off_and_tries_moderation_and_a_se
     code, out, err = waypoint("doctor", GROQ_API_KEY="gsk_test", LLM_BASE_URL=groq.url)
 
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == [*["ok"] * 6, *["off"] * 5]
+    assert [line.split()[0] for line in out.splitlines()] == [*["ok"] * 6, *["off"] * 6]
     assert "1 chunks, a search by exact search found 1" in out
     assert len(groq.requests) == 1
 
@@ -117,7 +119,29 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint):
         code, out, _ = waypoint("doctor", "--json", OTEL_EXPORTER_OTLP_ENDPOINT=stub.url, **settings)
 
     assert code == 0
-    off, failed = ("language model", "moderation", "certified confidence"), ("redis", "langsmith")
+    off, failed = ("language model", "moderation", "certified confidence", "contacts"), ("redis", "langsmith")
     ok = ["settings", "embedding model", "vector store", "office files", "events", "rabbitmq"]
     ok += ["opentelemetry", "side steps"]
     assert findings(out) == dict.fromkeys(off, "off") | dict.fromkeys(failed, "failed") | dict.fromkeys(ok, "ok")
+
+
+@pytest.mark.parametrize(
+    ("teams", "state", "told"),
+    [
+        ("other: {name: Front desk, contact: desk@kennel.test}", "ok", ""),
+        ("other: {name: Front desk}", "failed", "contact: other"),
+        (
+            "vets: {name: Vets, contact: vets@kennel.test}\nother: {name: Desk, contact: desk@example.com}",
+            "failed",
+            "contact: other",
+        ),
+        ("other: {name: Desk, contact: +00 000 000}", "failed", "contact: other"),
+        (None, "off", "teams.yaml in the folder of PAGE_PATH"),
+    ],
+)
+def test_teams_without_a_contact_or_with_an_invented_one_are_named(tmp_path, teams, state, told):
+    if teams:
+        (tmp_path / "teams.yaml").write_text(teams)
+    settings = load_settings(_env_file=None, page_path=tmp_path)
+    contacts = next(finding for finding in tried(settings) if finding.part == "contacts")
+    assert (contacts.state, told in contacts.detail, contacts.required) == (state, True, False)

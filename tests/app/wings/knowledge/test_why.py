@@ -125,7 +125,10 @@ def test_the_command_says_place_and_change(waypoint, tmp_path):
     (tmp_path / "gst.md").write_text(GUIDE)
     waypoint("ingest", str(tmp_path))
 
-    assert waypoint("why", RATE, "--expect", "gst.md")[:2] == (0, "cited: the answer cites GST Guide\n")
+    assert waypoint("why", RATE, "--expect", "gst.md")[:2] == (
+        0,
+        f"cited: the answer cites GST Guide: {GUIDE.splitlines()[4]}\n",
+    )
     code, out, _ = waypoint("why", RATE, "--expect", "tax.md")
     assert (code, out.splitlines()[0]) == (0, "not read: no document of the index has the id, title or file 'tax.md'")
 
