@@ -36,9 +36,8 @@ class Unseen:
     def without(self, start: int, letters: str) -> str:
         """Return the letters of a line, which begins at `start`, with blanks in the place of words nobody sees."""
         words = list(_WORD.finditer(letters))
-        if not words or not any(
-            self._is_suspicious(start + place) for place in (words[0].start(), words[-1].end() - 1)
-        ):
+        ends = (words[0].start(), words[-1].end() - 1) if words else ()
+        if not any(self._is_suspicious(start + place) for place in ends):
             return letters
         visible = list(letters)
         for word in words:

@@ -180,10 +180,8 @@ def _line_of(cells: Cells, table: Grid) -> Line | None:
     bands = list(_bands([(column, line) for column, cell in cells.items() for _, line in cell]))
     several = sum(_are_rows(above, below, widths) for above, below in pairwise(bands))
     lines = [line for cell in cells.values() for _, line in cell]
-    broken = {
-        column: "\n".join(line.text for _, line in sorted(cell, key=lambda placed: -placed[1].top))
-        for column, cell in sorted(cells.items())
-    }
+    placed = {column: sorted(cell, key=lambda part: -part[1].top) for column, cell in sorted(cells.items())}
+    broken = {column: "\n".join(line.text for _, line in cell) for column, cell in placed.items()}
     texts = {column: _PARTED.sub("", text).replace("\n", " ") for column, text in broken.items()}
     if several > MOST_SIDE_BY_SIDE or max(map(len, texts.values())) > LONGEST_CELL:
         return None
@@ -307,11 +305,9 @@ def _clear_grid(lines: Sequence[Line], columns: Sequence[tuple[float, float]]) -
 def _is_prose(lines: Sequence[Line], is_spaced: bool) -> bool:
     """Say whether the lines of a column are those of paragraphs; longer ones are, where rows stand apart."""
     words = mean(len(line.text.split()) for line in lines)
-    goes_on = mean(line.text[0].islower() for line in lines)
-    is_level = median(line.left for line in lines) - min(line.left for line in lines) <= NEAR
-    return (
-        len(lines) >= FEWEST_LINES and words >= FEWEST_WORDS * (1 + is_spaced) and goes_on >= PART_GOING_ON and is_level
-    )
+    small = mean(line.text[0].islower() for line in lines)
+    even = median(line.left for line in lines) - min(line.left for line in lines) <= NEAR
+    return len(lines) >= FEWEST_LINES and words >= FEWEST_WORDS * (1 + is_spaced) and small >= PART_GOING_ON and even
 
 
 def _clear_rows(parts: Sequence[Part], widths: Sequence[float]) -> tuple[list[list[Part]], bool]:
@@ -347,9 +343,11 @@ FEWEST_WRITTEN = 3  # Rows of a table in clear columns, its head among them.
 def with_tables(pages: Sequence[list[Line]]) -> list[list[Line]]:
     """Return the pages with their tables written in Markdown.
 
-    One goes on where the next page begins with rows of as many columns, without its head or with the head again.
+    One goes on where the next page begins with rows of as many columns, without its head or with the head again; so
+    does its last row, in small letters below no name.
     """
     written: list[list[Line]] = []
+    last: list[str] = []
     head: list[list[str]] = []  # Of the table that the page before ends with.
     for lines in pages:
         page: list[Line] = []
@@ -360,6 +358,9 @@ def with_tables(pages: Sequence[list[Line]]) -> list[list[Line]]:
             above, rows = above_the_head(_grid(run))
             if run and place == 0 and head and len(run[0]) == len(head[0]):
                 body = run[len(head) :] if run[: len(head)] == head else run
+                if body and not body[0][0] and all(not cell or cell[0].islower() for cell in body[0]):
+                    last = [f"{above} {rest}".strip() for above, rest in zip(last, body[0], strict=True)]
+                    written[-1][-1], body = _written(written[-1][-1], last), body[1:]
             elif len(rows) >= FEWEST_WRITTEN and has_head(rows):
                 names, body = head_and_rows(rows)
                 head = run[len(above) : len(run) - len(body)]
@@ -370,7 +371,7 @@ def with_tables(pages: Sequence[list[Line]]) -> list[list[Line]]:
                 head, body = [], []
                 page += lines[place:end]
             page += [_written(line, row) for line, row in zip(lines[end - len(body) : end], body, strict=True)]
-            place = end
+            place, last = end, body[-1] if body else last
         written.append(page)
     return written
 

@@ -46,6 +46,24 @@ def test_rows_of_amounts_close_together_are_rows(page, read):
     assert "| Fuel | Litres |\n| --- | --- |\n| Diesel | 1,200 |\n| Gas | 450 |\n| Oil | 60 |" in read().text
 
 
+def test_a_row_without_a_name_is_a_row_where_a_value_stands_below_a_value(page, read):
+    rows = [("Fuel", "Kind", "Litres"), ("Diesel", "Summer", "1,200"), ("", "Winter", "1,450"), ("Oil", "Light", "60")]
+    draw(page, rows, padding=0)
+    assert "| Diesel | Summer | 1,200 |\n| Diesel | Winter | 1,450 |\n| Oil | Light | 60 |" in read().text
+
+
+def test_a_row_that_goes_on_on_the_next_page_is_one_row(page, read):
+    care = [
+        ("Service", "What it holds", "Price"),
+        ("Wash", "Warm water", "12"),
+        ("Groom", "A wash and a trim for", "52"),
+    ]
+    for rows in (care, [("", "dogs with long hair", ""), ("Night", "A night in the kennel", "31")]):
+        draw(page, rows, layout="ALL", width=400)
+        page.add_page()
+    assert "| Groom | A wash and a trim for dogs with long hair | 52 |\n\f\n| Night | A night in" in read().text
+
+
 def test_two_rows_of_names_are_one_head(page, read):
     with page.table(width=300, num_heading_rows=2) as table:
         first = table.row()
