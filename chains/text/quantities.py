@@ -111,7 +111,7 @@ _AHEAD: Final = re.compile(r"\s(?:before|prior to|ahead of|in advance)\b")
 _TYPED: Final = "aud|cad|chf|cny|eur|gbp|hkd|idr|inr|jpy|myr|nzd|php|sgd|thb|usd|vnd"  # No words in small letters.
 _BEFORE: Final = re.compile(rf"(?:([A-Z]{{0,3}}[$€£¥])\s?|\b([A-Z]{{3}}|RM|Rp|{_TYPED})\.?\s?)$")
 _BEHIND: Final = re.compile(
-    rf"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>(?:[A-Z]{{3}}|{_TYPED})\b|€|£)|°\s?(?P<degrees>[CF])\b)"
+    rf"[*†¹²³⁰⁴-⁹]*\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>(?:[A-Z]{{3}}|{_TYPED})\b|€|£)|° ?(?P<degrees>[CF])\b)"
 )
 _LIMIT: Final = r"(?:of|from|between|under|over|up to|below|above)"
 _AGE: Final = re.compile(  # One without its unit: "children under 12", "ages 7 to 10", "Juniors (5-15)", "over 60s".
@@ -241,7 +241,7 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
     kind, end = "", words[place].end
     for word in words[place + 1 : place + 4]:
         between = text[end : word.start]
-        if between.strip(" -()") or word.text.lower() in _DIMENSIONS:
+        if between.strip(" -()*†¹²³⁰⁴⁵⁶⁷⁸⁹") or word.text.lower() in _DIMENSIONS:
             break
         plain, end = word.text.lower(), word.end
         if plain in _KINDS_OF_DAYS:

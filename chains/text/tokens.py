@@ -13,7 +13,7 @@ Kind = Literal["number", "name", "word", "light", "stop"]
 WEIGHTS: Final[dict[Kind, float]] = {"number": 2.0, "name": 1.6, "word": 1.0, "light": 0.5, "stop": 0.0}
 INFLECTED_WEIGHT: Final = 0.6  # -ed, -ing, -ly that a stem loses: a paraphrase changes verbs and adverbs first.
 
-_WORD: Final = re.compile(r"(?:[A-Z]\.){2,}|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD: Final = re.compile(r"(?:[A-Z]\.){2,}|\d+(?:[.,]\d+)*|(?!(?<=\d)[¹²³⁰⁴-⁹])[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:|>\n])[\s\"“”'‘(*_#\-]*$")
 _UNITS: Final = word_list(LISTS["numerals"])
 _TENS: Final = word_list("twenty thirty forty fifty sixty seventy eighty ninety")

@@ -241,3 +241,8 @@ def test_a_size_tells_rows_apart_only_where_their_names_repeat():
     boxes = read_statements("| Box | Load |\n|---|---|\n| 20 cm | 2 kg |\n| 40 cm | 5 kg |")
     named = ranged([one for one in boxes if one.kind == "row"], quantities("how many balls fit into a 40 cm box"))
     assert named == [0.0, 0.0]  # Its name is no range that says more than its words.
+
+
+@pytest.mark.parametrize("written", ["3¹ EUR", "3* EUR", "EUR 3²", "**3** EUR"])
+def test_the_sign_of_a_footnote_is_no_part_of_a_figure(written):
+    assert [(one.measure, one.low) for one in quantities(f"The deposit is {written} for a locker.")] == [("EUR", 3)]
