@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from chains.reformulation.terms import is_small_talk, terms
+from chains.text.pattern_file import read_patterns
 from chains.text.statements import sentence_bounds
 from chains.text.words import plain_words, word_set
 
@@ -22,61 +23,11 @@ _TAG: Final = 2  # "Right?" belongs to what stands before it, as does what begin
 
 _GREETING: Final = re.compile(r"\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening|day)|to whom)\b", re.I)
 _HEADER: Final = re.compile(r"\s*(?:(?:from|sent|date|to|cc|subject|re|fwd?):|$)", re.I)
-# Where the words of others begin: a mail that is quoted, or what a mail program adds.
-_QUOTED: Final = re.compile(
-    r"\s*(?:from:|on\b.+\bwrote:\s*$|-{2,} ?(?:original|forwarded)\b|_{5}|sent from my\b|\W*(?:disclaimer|confidential)"
-    r"|(?:the \w+ (?:\w+ )?in )?this (?:e-?mail|message|communication)\b.*\b(?:confidential|intended|privileged))",
-    re.I,
+_PATTERNS: Final = dict(read_patterns(__package__, "splitting.txt")[1])
+_QUOTED, _CONTACT, _LEAVE, _COURTESY, _SAYS, _CHANGE, _QUESTION, _ASKED, _REQUEST, _OPENING, _NEXT_QUESTION, _BOTH = (
+    re.compile(pattern, re.I) for pattern in _PATTERNS.values()
 )
-_CONTACT: Final = re.compile(r"\b(?:fax|mobile|phone|tel)\b[^?]*\d|\bwww\.|\w@\w|\+\d[\d ()-]{7}", re.I)
-_LEAVE: Final = re.compile(
-    r"\W*(?:--$|(?:(?:best|kind|many|warm|with)\s+)*"
-    r"(?:br|cheers|regards|rgds|sincerely|thank you|thanks|wishes|yours)\b)",
-    re.I,
-)
-_COURTESY: Final = re.compile(
-    r"^\W*(?:i |we )?(?:hope (?:you|this|all)\b|thank|(?:am |are )?(?:await\w*|looking forward)|look forward)"
-    r"|\b(?:have|had|got) (?:\w+ ){0,2}(?:questions?|enquir\w+|inquir\w+)\b",
-    re.I,
-)
-_VERB: Final = r"(?:is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have)"
-_SAYS: Final = re.compile(
-    rf"\b(?:{_VERB}|am|be|i|we|you|need|want|tell|please|lost|how|wh\w+)\b"
-    r"|(?<=[^\W_] )(?<!\bthe )(?<!\ban )(?<!\ba )\w+ed\b|,",
-    re.I,
-)  # "Concealed damage" says nothing.
-_SUBJECT: Final = r"(?:i|we|you|he|she|it|they|there|the|an?|my|our|your|this|that|these|those|any)"
-_ASKS_FOR: Final = (  # How a question begins that has an interrogative of its own.
-    r"(?:(?:wh?at(?:['\u2019]?s)?|wh?ich|who|whose)\b(?!\s+(?:about|else|for|from|in|not|of|to|with)\b)(?=\W+\w+\W+\w)"
-    rf"|how (?:big|early|fast|far|high|large|late|long|many|much|often|old|soon)\b|(?:how|wh?en|where|why) {_VERB}\b"
-    r"|(?:at|by|for|from|in|to|under|until|up to|with) (?:what|when|which|whom)\b(?=(?:\W+\w+){3}))"
-)
-_ASKS: Final = rf"(?:{_ASKS_FOR}|{_VERB} (?:{_SUBJECT}\b|(?-i:[A-Z])))"
-"""How a question begins: so, or with a verb before its subject."""
-_FILLER: Final = (
-    r"\W*(?:(?:also|and|but|finally|first|firstly|furthermore|kindly|lastly|moreover|next|ok|okay|please|pl[sz]|plus|second"
-    r"|secondly|so|then|third|thirdly)\b\W*)*"
-)
-_CHANGE: Final = re.compile(  # "OK other thing, ..." asks for nothing.
-    rf"\A{_FILLER}(?:(?:(?:an)?other|(?:a )?different|(?:a )?new) (?:question|thing)|something (?:different|else))"
-    r"\s*[,:;-]+\s*(?=\w)",
-    re.I,
-)
-_QUESTION: Final = re.compile(rf"{_FILLER}{_ASKS}", re.I)
-_ASKED: Final = re.compile(rf"(?:^{_FILLER}|[,:;]\s+|\s[-\u2013]\s+){_ASKS}", re.I)
-_REQUEST: Final = re.compile(
-    rf"{_FILLER}(?:(?:can|could|would|will) you (?:\w+ ){{0,2}}?)?"
-    r"(?:advise|clarify|confirm|describe|explain|give|inform|let (?:me|us) know|list|revert|share|tell)\b"
-    r"(?: (?:me|us)\b)?"
-    rf"|{_FILLER}(?:i|we)(?:['\u2019]d| would)? (?:also )?(?:like|need|want|wish) to know\b",
-    re.I,
-)
-_OPENING: Final = re.compile(_FILLER, re.I)
-_NEXT_QUESTION: Final = re.compile(
-    rf"[,;]?\s+(?:and|plus|also)\s+(?:(?:also|finally|please|then),?\s+)?(?={_ASKS})|[,;]\s+(?={_ASKS_FOR})"
-    rf"|\s+and\s+(?P<bare>)(?={_VERB} (?!(?:also|be|not|only|still|then|to)\b)\w+ \w)",  # "wifi code and is it free"
-    re.I,
-)
+_AND: Final = re.compile(r"\s+and\s+", re.I)
 _QUESTION_END: Final = re.compile(r"(?<=\?)[\"\u201d\u2019')]*\s+")
 _URGENT: Final = word_set(  # Words that say when or how to answer, and not what.
     "accordingly again asap back convenience earliest possible quickly reply revert soon soonest thanks today urgently"
@@ -169,7 +120,7 @@ def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
             asked_before = True
             for place, clause in enumerate(_clauses(sentence)):
                 context = _context(clause, leading, statements)
-                names = any(term.shape in {"acronym", "name"} for term in terms(clause))
+                names = _named_twice(sentence) or any(term.shape in {"acronym", "name"} for term in terms(clause))
                 found.append(Part(_bare(clause), context, joined=place > 0 and not names))
         else:
             if asked_before:
@@ -183,7 +134,7 @@ def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
 def _is_question(sentence: str) -> bool:
     if sentence.endswith(":"):
         return False
-    if sentence.rstrip("\"\u201d\u2019')*_ ").endswith("?") or _REQUEST.match(sentence):
+    if sentence.rstrip("\"\u201d\u2019')*_ ").endswith("?") or _REQUEST.match(sentence) or _named_twice(sentence):
         return True
     join = _NEXT_QUESTION.search(sentence)
     is_asked = _QUESTION.match(sentence) is not None or (join is not None and _is_named(sentence[: join.start()], join))
@@ -201,9 +152,23 @@ def _is_courtesy(sentence: str) -> bool:
     return request is not None and all(term.light or term.text.lower() in _URGENT for term in rest)
 
 
+def _named_twice(sentence: str) -> list[str]:
+    """Return the short names of a sentence that says nothing else, where they begin or end alike; else nothing.
+
+    "Laundry price and towel price" asks for two things, and "bed and breakfast" for one.
+    """
+    sides = _AND.split(sentence)
+    words = [[term.key for term in terms(side) if not term.light] for side in sides]
+    are_names = all(1 < len(plain_words(side)) <= _LONGEST_GREETING for side in sides)
+    are_alike = all(words) and 1 in {len({each[end] for each in words}) for end in (0, -1)}
+    says_more = _SAYS.search(sentence) or _BOTH.search(sentence)
+    return sides if len(sides) > 1 and are_names and are_alike and not says_more else []
+
+
 def _clauses(sentence: str) -> Iterator[str]:
     """Yield the questions that a sentence joins by "and" or a comma."""
-    start = 0
+    yield from (sides := _named_twice(sentence))[:-1]
+    sentence, start = sides[-1] if sides else sentence, 0
     for join in _NEXT_QUESTION.finditer(sentence):
         said, rest = sentence[start : join.start()], sentence[join.end() :]
         is_asked = (join["bare"] is None and _ASKED.search(said)) or _is_named(said, join)
