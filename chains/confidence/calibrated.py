@@ -16,6 +16,7 @@ from typing import Any, Final
 from chains.confidence.composite import answer_quality, without_markers
 from chains.confidence.levels import NEARLY, REASONS, UNKNOWN_SCORES, Thresholds, supported_share
 from chains.documents.naming import place_in
+from chains.documents.versions import is_in_force
 from chains.errors import ConfigurationError
 from chains.metadata import MATCH, MISSING, UNSURE
 from chains.question import is_readable, readable
@@ -24,6 +25,7 @@ from chains.text.tokens import tokens
 
 SILENT = "The language model gave no answer that the documents support; these are their own words"
 PARTLY = "No document says a part of it"
+REPLACED = "Only a document that is not in force says this"
 UNMENTIONED = "No source mentions {words}"
 READ = "Read the source before you pass it on"
 OPENINGS = {
@@ -118,6 +120,8 @@ class CalibratedConfidence:
         if state["outcome"] == "unsure" and state["citations"]:
             score = min(probability, (self.thresholds.medium - NEARLY) * (1 - _ROOM * (1 - probability)))
             opening = REASONS["unsure"] if UNSURE in state["message"].response_metadata else SILENT
+            if not any(is_in_force(one["title"]) for one in state["citations"] if one["matched"]):
+                opening = REPLACED
             reason = ". ".join([opening, *_doubts(state)])
             return {**self.thresholds.confidence(score, reason, found), "level": "low"}
         if doubted := self.thresholds.doubted(state, probability, found):

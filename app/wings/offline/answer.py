@@ -92,7 +92,9 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     probabilities = ranker.probabilities(evidence.values, evidence.agreement)
     contradicted = evidence.contradicted
     left = [out or one.is_left for out, one in zip(contradicted, evidence.statements, strict=True)]
-    if any(probabilities[row] >= NEAR and not left[row] for row in order):  # Else an older version may say it.
+    sure = [row for row in order if probabilities[row] >= ranker.threshold and not contradicted[row]]
+    is_old = bool(sure) and all(left[row] for row in sure)  # What is in force says nothing of it.
+    if not is_old and any(probabilities[row] >= NEAR and not left[row] for row in order):
         contradicted = left
     # What gives another measure comes behind what gives the one that is asked for.
     if not evidence.question.wants.isdisjoint(STRICT):
@@ -115,7 +117,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     is_near = evidence.nearest >= NEAR_PASSAGE or probability + evidence.nearest >= NEAR_ENOUGH
     if contradicted[best] or not is_near:
         return decline(min(probability, NEAR))
-    is_sure = probability >= ranker.threshold
+    is_sure = probability >= ranker.threshold and not first.is_left
     beside = probability * (ALSO if is_sure else ALSO_UNSURE)
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
     close = [

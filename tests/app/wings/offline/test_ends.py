@@ -15,10 +15,12 @@ from app.wings.offline.matching import words_of
 from app.wings.offline.passages import entries
 from app.wings.offline.question import read
 from app.wiring.models import word_similarity
+from benchmarks.offline import offline
 from chains import build_chain
 from chains.metadata import MATCH, SEARCHED
 from chains.text.words import stem
 from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, is_not_sure, prompt, reply_to
+from tests.corpora import write_documents
 
 NEAR = [0.8, 0.8, 0.8]
 SURE = 0.75
@@ -221,6 +223,26 @@ def test_a_row_of_an_older_list_gives_way_to_that_of_a_newer_one(question, first
     newer = f"[Prices 2026 > Fees]\n{rows}| Loom course | £70 |\n| Felt course | £35 |"
     answer = ask(question, older, newer, scores=[0.8, 0.7])
     assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
+
+
+OLD_CARDS = "Cards for ten visits that were bought before 2025 stay valid until 31 December 2027."
+
+
+@pytest.mark.parametrize(
+    ("question", "level", "said", "opening"),
+    [
+        ("How long do old cards for ten visits stay valid?", "low", OLD_CARDS, "Only a document that is not in force"),
+        ("How much is an adult ticket?", "high", "7 EUR", "A source says this"),
+    ],
+)
+def test_what_only_a_replaced_version_says_is_quoted_unsure_and_said_to_be_replaced(
+    tmp_path, question, level, said, opening
+):
+    prices = "# Pool price list {0}\n\nValid from 1 January {0}.\n\n| Ticket | Price |\n|---|---|\n| Adult | {1} |\n"
+    files = {"old.md": f"{prices.format(2025, '6 EUR')}\n{OLD_CARDS}\n", "new.md": prices.format(2026, "7 EUR")}
+    answer = offline(tmp_path, write_documents(tmp_path / "desk", files)).chain.invoke({"question": question})
+    assert (answer["confidence"]["level"], said in answer["answer"]) == (level, True)
+    assert answer["confidence"]["reason"].startswith(opening)
 
 
 def test_a_range_that_holds_the_figure_is_not_enough_to_be_sure_of_another_subject():
