@@ -117,6 +117,7 @@ _NUMBER = re.compile(r"\d")
 PARAGRAPH_GAP, SENTENCE_GAP = 0.5, 1.6  # The second one within a sentence.
 # Between the cells of a table stands a gap of so many heights of a line, and less before the sign of an amount; where
 # the file draws the blanks of the gap, it is wider.
+RAISED, SUPERSCRIPTS = 0.85, "⁰¹²³⁴⁵⁶⁷⁸⁹"
 PIECE_GAP, SIGN_GAP, CELL_GAP = 1.0, 0.5, 1.5
 CURRENCIES, SIGNS = "$€£¥", "$€£¥%()"  # What may stand in a column of its own, beside amounts.
 MARK = re.compile(r"\W*|\W*(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]", re.IGNORECASE)  # Of a list.
@@ -190,11 +191,20 @@ def _follows(above: Line, line: Line) -> bool:
 
 
 def _spans(text: pypdfium2.PdfTextPage) -> Iterator[tuple[int, str]]:
-    """Yield where each line begins, counted in pdfium's characters, and one character for each of them."""
-    start = 0
+    """Yield where each line begins, counted in pdfium's characters, and one character for each of them.
+
+    A small digit that stands higher than the one before it is the sign of a footnote: "12.50¹" is not 12.501.
+    """
+    start = before = 0
     letters: list[str] = []
     for number in range(text.count_chars()):
         letter = chr(raw.FPDFText_GetUnicode(text, number))
+        if letter.isdecimal() and any(map(str.isdigit, letters[-2:])):
+            (_, low, _, high), (_, bottom, _, top) = (text.get_charbox(at, loose=True) for at in (before, number))
+            if top - bottom < RAISED * (high - low) and bottom > low:
+                letters.append(SUPERSCRIPTS[int(letter)])
+                continue
+        before = before if letter == " " else number
         if letter in _LINE_ENDS:
             yield start, "".join(letters)
             start, letters = number + 1, []

@@ -64,6 +64,18 @@ def test_a_row_that_goes_on_on_the_next_page_is_one_row(page, read):
     assert "| Groom | A wash and a trim for dogs with long hair | 52 |\n\f\n| Night | A night in" in read().text
 
 
+def test_a_raised_digit_behind_a_figure_is_the_sign_of_a_footnote(page, read):
+    for down, (locker, fee, note) in enumerate(
+        (("Small", "12.50", "1"), ("Large", "18.00", "12"), ("Wide", "22.00", ""))
+    ):
+        page.set_font_size(11)
+        page.text(40, 80 + 18 * down, f"{locker} costs {fee}")
+        across = 40 + page.get_string_width(f"{locker} costs {fee}")
+        page.set_font_size(6.5)
+        page.text(across, 76 + 18 * down, note)
+    assert read().text.split() == ["Small", "costs", "12.50¹", "Large", "costs", "18.00¹²", "Wide", "costs", "22.00"]
+
+
 def test_two_rows_of_names_are_one_head(page, read):
     with page.table(width=300, num_heading_rows=2) as table:
         first = table.row()
