@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 from itertools import chain
 from typing import Final
 
-from chains.citations.claims import GENERIC, IN_NO_TITLE, OF_DOCUMENTS, Claim, claims_of, small_and_capital
+from chains.citations.claims import GENERIC, IN_NO_TITLE, OF_DOCUMENTS, Claim, claims_of, keys, small_and_capital
 from chains.citations.evidence import evidence_of
 from chains.citations.numbering import source_key
 from chains.documents.versions import is_in_force, series_of
@@ -36,12 +36,24 @@ def contradict(one: Claim, other: Claim, asked: Set[str] = frozenset()) -> bool:
         # The titles differ in a year or a version alone.
         mine, theirs = ([series_of(heading) for heading in claim.path] for claim in (one, other))
         return one.said == other.said and mine == theirs
-    # Two items of a list, two rows of a table, what stands below two like headings ("Free time" of sea and of air) and
-    # what stands below two that each say another word ("Winter opening hours", "Summer opening hours") are two things.
-    are_apart = one.path[-1:] == other.path[-1:] or (one.heading - other.also and other.heading - one.also)
-    are_beside = one.group == other.group != "" or (one.path != other.path and are_apart)
+    # Two items of one list, two rows of one table and what stands below two like headings speak of two things.
+    are_beside = one.group == other.group != "" or (one.path != other.path and _are_apart(one, other))
     is_one_document = one.about.document == other.about.document
     return not (is_one_document and are_beside) and _have_one_subject(one, other, asked)
+
+
+def _are_apart(one: Claim, other: Claim) -> bool:
+    """Return whether the headings above two claims of one document are like each other, or set two cases apart.
+
+    Two cases have headings that differ in a word ("Winter opening hours", "Summer opening hours"), or the title names
+    both. "Records" and "After departure" may speak of one thing.
+    """
+    if one.path[-1:] == other.path[-1:]:
+        return True
+    mine, theirs = one.heading - other.also, other.heading - one.also
+    shared = [keys(tokens(heading)) for claim in (one, other) for heading in claim.path[-1:]]
+    are_cases = frozenset.intersection(*shared) or (mine & one.about.title and theirs & one.about.title)
+    return bool(mine and theirs and are_cases)
 
 
 def _have_one_subject(one: Claim, other: Claim, asked: Set[str]) -> bool:

@@ -447,9 +447,8 @@ class Evidence:
             counts[self.statements[row].block] += not last[row]  # What is left out takes nobody's place.
             crowded[row] = counts[self.statements[row].block] > MOST_OF_BLOCK
         chosen = sorted(best, key=lambda row: (last[row], crowded[row]))[:CANDIDATES]
-        # A replaced version may hold what the one in force says nothing of.
-        older = [row for row in best if self.statements[row].is_left and not self.contradicted[row]][:1]
-        return list(dict.fromkeys([*chosen, *older]))
+        # What promises most may stand in a replaced version alone.
+        return list(dict.fromkeys([*chosen, *(row for row in best[:1] if not self.contradicted[row])]))
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""

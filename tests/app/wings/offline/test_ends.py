@@ -1,6 +1,7 @@
 """Which statements the offline answerer may quote, and what it tells where it quotes none."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,7 +241,7 @@ def test_what_only_a_replaced_version_says_is_quoted_unsure_and_said_to_be_repla
 ):
     prices = "# Pool price list {0}\n\nValid from 1 January {0}.\n\n| Ticket | Price |\n|---|---|\n| Adult | {1} |\n"
     files = {"old.md": f"{prices.format(2025, '6 EUR')}\n{OLD_CARDS}\n", "new.md": prices.format(2026, "7 EUR")}
-    answer = offline(tmp_path, write_documents(tmp_path / "desk", files)).chain.invoke({"question": question})
+    answer: Any = offline(tmp_path, write_documents(tmp_path / "desk", files)).chain.invoke({"question": question})
     assert (answer["confidence"]["level"], said in answer["answer"]) == (level, True)
     assert answer["confidence"]["reason"].startswith(opening)
 
