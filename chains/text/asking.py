@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from chains.text.quantities import SINCE, UNITS, quantities
+from chains.text.quantities import DIMENSIONS, SINCE, UNITS, quantities
 from chains.text.tokens import DAYS, MONTHS, tokens
 from chains.text.words import LISTS, one_error_away, stem, word_list
 
@@ -157,8 +157,11 @@ def _gives(kind: Kind, text: str, question: str) -> bool | None:
     A clock's time is also a length, as of a song, but no number of days.
     """
     form = _GIVES.get(kind)
-    if kind == "number" and any(one.measure != "date" and not one.label for one in quantities(text)):
-        return True
+    if kind == "number":
+        asked_for = {measure for word, measure in DIMENSIONS.items() if measure and f"how {word} " in question.lower()}
+        measures = {one.measure for one in quantities(text) if not one.label} - {"date"}
+        if measures & (asked_for | {"", *_PRODUCTS} if asked_for else measures):
+            return True
     if kind not in STRICT[3:]:
         return bool(form and form.search(text))
     known = {(one.measure, one.low, one.high) for one in quantities(question)}

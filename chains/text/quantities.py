@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from chains.text.tokens import MONTHS, ORDINALS, Token, tokens
-from chains.text.words import word_set
+from chains.text.words import LISTS, word_set
 
 Bound = Literal["exact", "most", "least", "about"]
 
@@ -87,21 +87,12 @@ _WITH_UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
 _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office": "working "}
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
 _IN_SPACE: Final = re.compile(r"[23]d\b", re.IGNORECASE)  # "3D" is no number of things.
-_DIMENSIONS: Final = word_set("deep heavy high long tall wide")
+DIMENSIONS: Final = {"deep": "length", "heavy": "mass", "high": "", "long": "", "tall": "length", "wide": "length"}
+"""Words for a dimension, each with its measure; a fee is high as well, and a day long."""
 _CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€": "EUR", "£": "GBP", "A$": "AUD"}
-_MOST: Final = re.compile(
-    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under"
-    r"|(?:less|fewer|shorter|lower|lighter|smaller|cheaper|younger|sooner) than"
-    r"|within)|[<≤])[\s-]*$"
-)
-_LEAST: Final = re.compile(
-    r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|over|above|exceed(?:s|ing)?"
-    r"|(?:more|older|longer|heavier|larger|bigger|higher|taller|greater|wider|deeper|further) than)|[>≥])\s*$"
-)
-_ABOUT: Final = re.compile(
-    r"(?:\b(?:about|around|approx(?:imately|\.)?|roughly|nearly|almost|usually|typically|normally|generally|often|circa)"
-    r"\b[^.;|\n]{0,24}|~\s*)$"
-)
+_MOST: Final = re.compile(LISTS["most"])
+_LEAST: Final = re.compile(LISTS["least"])
+_ABOUT: Final = re.compile(LISTS["roughly"])
 _OR_MORE: Final = re.compile(r"\s?(?:\+|(?:or|and) (?:more|over|above|longer|up|older|upwards))")
 _OR_LESS: Final = re.compile(r"\s?(?:or|and) (?:less|fewer|below|under|shorter|younger)\b")
 # "Up to 24 hours before arrival" names the last moment: an earlier one is farther from the arrival.
@@ -113,17 +104,8 @@ _BEFORE: Final = re.compile(rf"(?:([A-Z]{{0,3}}[$€£¥])\s?|\b([A-Z]{{3}}|RM|R
 _BEHIND: Final = re.compile(
     rf"[*†¹²³⁰⁴-⁹]*\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>(?:[A-Z]{{3}}|{_TYPED})\b|€|£)|° ?(?P<degrees>[CF])\b)"
 )
-_LIMIT: Final = r"(?:of|from|between|under|over|up to|below|above)"
-_AGE: Final = re.compile(  # One without its unit: "children under 12", "ages 7 to 10", "Juniors (5-15)", "over 60s".
-    rf"(?:\bage[ds]?|\b(?:adult|child|infant|junior|kid|pensioner|senior|teenager|toddler|youth)s?(?:ren)?"
-    rf"(?: ?\((?:age[ds]? )?| (?:aged? )?(?={_LIMIT})))(?: ?{_LIMIT})? ?(\d+)(?: ?(?:to|and|-|–) ?(\d+))?"
-    r"|\b(?:under|over)[ -](\d+)s\b",
-    re.IGNORECASE,
-)
-_LABELS: Final = word_set(
-    "step section chapter article rule page table figure phase no item form class part version incoterms number annex "
-    "appendix option level clause paragraph source line tier grade type method model zone un iso hs"
-)
+_AGE: Final = re.compile(LISTS["age"], re.IGNORECASE)
+_LABELS: Final = word_set(LISTS["labels"])
 _DIALLED: Final = word_set("call dial ring phone")  # "Call 112", but "call 20 minutes ahead".
 LONGEST_WAIT: Final = 99
 _JOINS: Final = re.compile(r"\s*(?:-|–|—|to|and|until|through)\s*(?:[A-Z]{0,3}[$€£¥]\s?|[A-Z]{3}\s)?$", re.IGNORECASE)
@@ -233,7 +215,7 @@ def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
 
 @lru_cache(maxsize=64)
 def _ages(text: str) -> set[int]:
-    return {found.start(group) for found in _AGE.finditer(text) for group in (1, 2, 3)}
+    return {found.start(group) for found in _AGE.finditer(text) for group in range(1, 5)}
 
 
 def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, int]:
@@ -241,7 +223,7 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
     kind, end = "", words[place].end
     for word in words[place + 1 : place + 4]:
         between = text[end : word.start]
-        if between.strip(" -()*†¹²³⁰⁴⁵⁶⁷⁸⁹") or word.text.lower() in _DIMENSIONS:
+        if between.strip(" -()*†¹²³⁰⁴⁵⁶⁷⁸⁹") or word.text.lower() in DIMENSIONS:
             break
         plain, end = word.text.lower(), word.end
         if plain in _KINDS_OF_DAYS:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from chains.text import asking
 from chains.text.asking import gives_what_is_asked
 from chains.text.quantities import quantities, units_of
 from chains.text.ranges import crossed, extreme, ranged, ruled_out
@@ -246,3 +247,33 @@ def test_a_size_tells_rows_apart_only_where_their_names_repeat():
 @pytest.mark.parametrize("written", ["3¹ EUR", "3* EUR", "EUR 3²", "**3** EUR"])
 def test_the_sign_of_a_footnote_is_no_part_of_a_figure(written):
     assert [(one.measure, one.low) for one in quantities(f"The deposit is {written} for a locker.")] == [("EUR", 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "measures"),
+    [
+        ("my daughter is 9, what can she join", ["months"]),
+        ("something for a boy who is 5?", ["months"]),
+        ("he is 2 metres tall", ["length"]),
+        ("the child is 3 lessons behind", ["lesson"]),
+    ],
+)
+def test_a_person_who_is_a_number_is_as_many_years_old(text, measures):
+    assert [one.measure for one in quantities(text)] == measures
+
+
+def test_beyond_a_figure_is_more_than_it():
+    assert [one.bound for one in quantities("We do not deliver beyond 30 miles.")] == ["least"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_told"),
+    [
+        ("how deep is the main pool", "The main pool opens at 7:00.", -1.0),
+        ("how deep is the main pool", "The main pool has 3 slides and 1.8 m of water.", 1.0),
+        ("how heavy is the large box", "The large box costs £14.", -1.0),
+        ("how high is the deposit", "The deposit is £14.", 1.0),
+    ],
+)
+def test_a_dimension_is_told_by_a_figure_of_its_measure(question, text, is_told):
+    assert asking.fits(text, asking.kinds(question), question) == is_told
