@@ -27,7 +27,10 @@ UNSURE = "unsure"
 """In a message's `response_metadata`: True where there is evidence, but none that answers the question for sure."""
 
 MISSING = "missing"
-"""In a message's `response_metadata`: the names of the question that no passage holds, where there are any."""
+"""In a message's `response_metadata`: the names and nouns of the question that no passage holds."""
+
+NEAREST = "nearest"
+"""In a message's `response_metadata`: the place in the context of the passage nearest to a declined question."""
 
 SEARCHED = "searched"
 """In the `additional_kwargs` of a prompt's question: the query that was searched for."""

@@ -11,6 +11,7 @@ from chains.citations.evidence import Evidence, evidence_of, match
 from chains.citations.support import shorten, spread
 from chains.documents.audience import category_of
 from chains.documents.naming import place_in, place_name
+from chains.metadata import NEAREST
 from chains.state import Citation, ClosestPassage, Generated, Passage, RelatedDocument, Source, passages_of
 from chains.text.quantities import quantities
 from chains.text.ranges import ranged
@@ -95,7 +96,7 @@ def closest_passages(question: str, passages: Sequence[Passage]) -> list[Closest
 
 
 def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassage]:
-    """Return the closest passages in the retriever's order.
+    """Return the closest passages in the retriever's order, but first the one that a model names which declines.
 
     Where no passage reaches the threshold, they are the nearest below it. The questions of a message that are not
     answered get theirs in turn.
@@ -109,6 +110,9 @@ def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassa
         unique = {(one["doc_id"], one["quote"]): one for turn in zip_longest(*found) for one in turn if one}
         return list(unique.values())[:MOST]
     passages = state["documents"] or state.get("nearest", [])
+    if (place := state["message"].response_metadata.get(NEAREST)) is not None:
+        nearest = state["context"]["passages"][place]
+        passages = [nearest, *(one for one in passages if one is not nearest)]
     return closest_passages(state.get("search_query") or state["question"], passages)
 
 

@@ -122,29 +122,30 @@ class CalibratedConfidence:
             opening = REASONS["unsure"] if UNSURE in state["message"].response_metadata else SILENT
             if not any(is_in_force(one["title"]) for one in state["citations"] if one["matched"]):
                 opening = REPLACED
-            reason = ". ".join([opening, *_doubts(state)])
+            reason = ". ".join([opening, *_unmentioned(state), READ])
             return {**self.thresholds.confidence(score, reason, found), "level": "low"}
         if doubted := self.thresholds.doubted(state, probability, found):
-            return doubted
+            unmentioned = _unmentioned(state) if state["outcome"] == "declined" else []
+            return {**doubted, "reason": ". ".join([doubted["reason"], *unmentioned])}
         share = supported_share(state)
         level = self.thresholds.level(share * probability)
         unknown = [UNKNOWN_SCORES] if found.keys().isdisjoint({"best_similarity", "match"}) else []
         partly = [PARTLY] if share < 1 else []
-        doubts = [] if level == "high" else _doubts(state)
+        doubts = [] if level == "high" else [*_unmentioned(state), READ]
         reason = ". ".join([OPENINGS[level]["match" in found], *unknown, *partly, *doubts])
         return self.thresholds.confidence(share * probability, reason, found)
 
 
-def _doubts(state: Cited) -> list[str]:
-    """Return which names or other words of the question, two at most, no passage holds, and what to do."""
+def _unmentioned(state: Cited) -> list[str]:
+    """Return which names or other words of the question, two at most, no passage holds."""
     names = state["message"].response_metadata.get(MISSING)
     if names is None and is_readable(state):
         passages = [(place_in(passage["metadata"]), passage["content"]) for passage in state["documents"]]
         held = {word.key for place, text in passages for word in tokens(f"{place['title']} {place['section']} {text}")}
         asked = [word for word in tokens(_ASKING.sub("", readable(state))) if word.weight >= 1 and word.key not in held]
-        names = [word.text for word in asked if word.kind != "number"][:2]
-    words = ", ".join(f"“{name}”" for name in names or ())
-    return [UNMENTIONED.format(words=words), READ] if words else [READ]
+        names = [word.text for word in asked if word.kind != "number"]
+    words = ", ".join(f"“{name}”" for name in (names or ())[:2])
+    return [UNMENTIONED.format(words=words)] if words else []
 
 
 def features(state: Cited) -> dict[str, float]:

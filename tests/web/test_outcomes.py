@@ -54,6 +54,7 @@ def test_a_decline_is_said_once_and_offers_other_words_where_nothing_is_found(pa
 def test_what_is_declined_folds_the_closest_passages_names_the_team_and_lets_the_question_be_changed(page):
     exchange = ask_and_wait(page, DECLINED)
 
+    expect(exchange.locator(".confidence")).to_have_text("No source mentions “Atlantis”")
     expect(exchange.locator(".team")).to_contain_text("Ask:")
     exchange.get_by_role("button", name="Change the question").click()
     expect(page.locator("#question")).to_have_value(DECLINED)

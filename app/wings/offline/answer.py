@@ -8,13 +8,14 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 import prompts
-from app.wings.offline.evidence import FEATURES, FIXED, HEADER, NEAR_PASSAGE, TOLD, VERDICT, Evidence
-from app.wings.offline.matching import repeats, words_of
+from app.wings.offline.evidence import FEATURES, FIXED, HEADER, TOLD, VERDICT, Evidence
+from app.wings.offline.matching import WORD_FLOOR, repeats, words_of
 from app.wings.offline.passages import Candidate
 from app.wings.offline.ranker import Ranker
 from chains.text.asking import LISTED, STRICT, fits, kinds
 from chains.text.letters import escape_brackets, one_line
 from chains.text.negation import NEGATION, negates
+from chains.text.quantities import DIMENSIONS
 from chains.text.ranges import missed
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
@@ -22,7 +23,8 @@ from chains.text.tokens import tokens
 LONGEST_LIST, MOST_WORDS, LONGEST_HEADING = 8, 100, 120
 SHORT_PARAGRAPH: Final = 400  # Characters.
 AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
-NEAR, NEAR_ENOUGH = 0.1, 0.55  # The least probability to speak for a version; the least with the nearest similarity.
+NEAR, NEAR_ENOUGH = 0.1, 0.7  # The least probability to speak for a version; the least with the nearest similarity.
+DISTANT: Final = 0.55  # With less the search knows better which passage is nearest.
 ALSO: Final = 0.7  # The share of the best one's probability that a statement beside it has to have.
 ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader chooses.
 OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
@@ -59,7 +61,8 @@ class OfflineAnswer(NamedTuple):
 
     `text` quotes statements; it is empty where none is near. Where the answer is not sure enough `given` is False, and
     `unsure` True if it is quoted all the same; `whole` is one about documents. `parts` answer a message's questions.
-    `missing` are the question's names that nothing in the context holds.
+    `missing` are the names and nouns of the question that nothing in the context holds; `place` is that of the entry
+    with the best statement for a question that is declined, unless hardly anything speaks for it.
     """
 
     text: str
@@ -69,6 +72,7 @@ class OfflineAnswer(NamedTuple):
     whole: bool = False
     parts: "Sequence[OfflineAnswer]" = ()
     missing: Sequence[str] = ()
+    place: int | None = None
 
     def worded(self, prompts_folder: Path | None = None) -> str:
         """Return what is said: the quotes, below a line that says so where they are not sure; else a decline."""
@@ -78,15 +82,13 @@ class OfflineAnswer(NamedTuple):
         return f"{line}\n\n{self.text}" if self.text else line
 
 
-def decline(probability: float = 0.0) -> OfflineAnswer:
-    """Return an answer that quotes nothing: no statement is near, or all speak of something else."""
-    return OfflineAnswer("", probability, given=False)
+NOTHING: Final = OfflineAnswer("", 0.0, given=False)  # Where no statement is near, or all speak of something else.
 
 
 def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     """Return the statements that answer a question, sure or not; nothing is quoted where none is near."""
     if not evidence.statements:
-        return decline()
+        return NOTHING
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
     probabilities = ranker.probabilities(evidence.values, evidence.agreement)
@@ -114,9 +116,10 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
     probability = min([probability, *weak])
-    is_near = evidence.nearest >= NEAR_PASSAGE or probability + evidence.nearest >= NEAR_ENOUGH
-    if contradicted[best] or not is_near:
-        return decline(min(probability, NEAR))
+    if contradicted[best] or probability + evidence.nearest < NEAR_ENOUGH:
+        is_distant = contradicted[best] or probability + evidence.nearest < DISTANT
+        place = None if is_distant else first.entry
+        return NOTHING._replace(probability=min(probability, NEAR), missing=_missing(evidence), place=place)
     is_sure = probability >= ranker.threshold and not first.is_left
     beside = probability * (ALSO if is_sure else ALSO_UNSURE)
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
@@ -133,8 +136,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         opening = quoted.partition(" ")[0]
         is_name = (any(token.weight for token in tokens(opening)) and not negates(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
-    missing = [] if is_sure else _missing(evidence)
-    return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=missing)
+    return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=_missing(evidence))
 
 
 def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
@@ -261,12 +263,14 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
 
 
 def _missing(evidence: Evidence) -> list[str]:
-    """Return the names of the question that no statement of the context holds, as the asker writes them."""
+    """Return the names and nouns of the question that no statement of the context holds, as the asker writes them."""
     asked, reach = evidence.question, evidence.placed.max(axis=0, initial=0.0)
     words = {token.key: token.text for token in tokens(asked.text) if token.text.isalpha()}
-    lacked = {n for n, one in enumerate(asked.terms) if one.named and one.key in words and reach[n] < FIXED}
-    names = [[asked.terms[row].key for row in name] for name in asked.names if lacked.issuperset(name)]
-    return [" ".join(words[key] for key in name) for name in names]
+    told = [one.carries or one.word in DIMENSIONS for one in asked.terms]  # "Deep" of "how deep".
+    least = [FIXED if one.named else WORD_FLOOR for one in asked.terms]
+    lacked = [n for n, one in enumerate(asked.terms) if told[n] and one.key in words and reach[n] < least[n]]
+    names = [*asked.names, *([n] for n in lacked if not any(n in name for name in asked.names))]
+    return [" ".join(words[asked.terms[n].key] for n in name) for name in names if set(name) <= set(lacked)]
 
 
 def _asks(evidence: Evidence, heading: str) -> bool:

@@ -15,7 +15,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 import prompts
-from app.wings.offline.answer import OfflineAnswer, answer, decline, together
+from app.wings.offline.answer import NOTHING, OfflineAnswer, answer, together
 from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.overview import overview
 from app.wings.offline.passages import Entry, context_of, entries
@@ -23,7 +23,7 @@ from app.wings.offline.question import corrected, read
 from app.wings.offline.ranker import packaged_ranker
 from chains.generation.generate import facts_of
 from chains.history import turns_of
-from chains.metadata import ASKED, MATCH, MISSING, PARTS, SCORES, SEARCHED, UNSURE
+from chains.metadata import ASKED, MATCH, MISSING, NEAREST, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
 from chains.reformulation.splitting import asking_part
@@ -136,7 +136,7 @@ class OfflineChatModel(BaseChatModel):
             return whole
         question = read(asked, own, said)
         if not shown or not question.terms or question.unanswerable:
-            return decline()
+            return NOTHING
         evidence = Evidence(question, shown, self.similarity, scores)
         self._compare_meaning(evidence)
         return answer(evidence, packaged_ranker(FEATURES), self.max_sentences)
@@ -193,9 +193,10 @@ def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
 
 def _metadata(reply: OfflineAnswer) -> dict[str, Any]:
     """Return what the message tells beside its text."""
-    own: dict[str, Any] = {MATCH: round(reply.probability, 4), UNSURE: reply.unsure}
-    own |= {MISSING: list(reply.missing)} if reply.missing else {}
-    parts = [{MATCH: round(part.probability, 4), UNSURE: part.unsure} for part in reply.parts]
+    own, *parts = (
+        {MATCH: round(one.probability, 4), UNSURE: one.unsure, MISSING: list(one.missing), NEAREST: one.place}
+        for one in (reply, *reply.parts)
+    )
     return {"model_name": MODEL_NAME, "finish_reason": "stop", **own, **({PARTS: parts} if parts else {})}
 
 

@@ -116,6 +116,14 @@ async def test_a_decline_carries_the_closest_passages(way):
     ]
 
 
+def test_the_passage_that_a_declining_model_names_as_nearest_comes_first():
+    near = Document("Food pays no GST.", metadata={"title": "Food", "score": 0.4})
+    decline = AIMessage(DECLINE, response_metadata={"nearest": 1})
+    answer = gst_chain(decline, retriever=RunnableLambda(lambda _: [DOCUMENT, near])).invoke(QUESTION)
+
+    assert [one["title"] for one in answer["closest"]] == ["Food", "GST Guide"]
+
+
 def test_what_is_withheld_from_the_reader_carries_none():
     leak = AIMessage("Secret.", response_metadata={WITHHELD: "leak"})
     answer = gst_chain(leak).invoke(QUESTION)

@@ -223,6 +223,14 @@ def test_an_unsure_answers_reason_tells_which_words_no_source_holds_and_what_to_
     assert reason_for(question, 0.3, unsure=True, **told) == expected
 
 
+def test_the_reason_of_a_decline_tells_which_words_no_source_holds():
+    decline = "I don't have specific information about that in the documents I can see."
+    options = {"told": {"match": 0.1, "missing": ["ukuleles"]}, "confidence": CalibratedConfidence()}
+    rated = confidence(0.6, 0.4, answer=decline, question="Is there GST on ukuleles?", **options)
+
+    assert rated["reason"] == "No source answers this reliably. No source mentions “ukuleles”"
+
+
 def test_a_quoted_answer_says_how_sure_it_is_and_of_a_medium_one_what_is_not_certain():
     asked, other = "How much is import GST?", "How much is import GST on ukuleles?"
     medium = "A source says this, but may mean another case. "

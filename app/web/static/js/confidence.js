@@ -4,10 +4,12 @@ import { element } from "./elements.js";
 import { isAnswer, levelOf } from "./sources.js";
 import { language, sentence, t } from "./words.js";
 
-/** Return how far an answer can be trusted; null where nothing is rated.
+/** Return how far an answer can be trusted, or of a decline what no source mentions; null where there is nothing to say.
  * @param {import("./records.js").Exchange} exchange */
 export function confidence(exchange) {
   const { confidence: found, metadata, outcome } = exchange;
+  const lacking = outcome === "declined" && found?.reason.split(". ").slice(1).join(". ");
+  if (lacking) return element("p", { class: "confidence" }, element("span", { class: "reason", ...reason(lacking) }));
   return found && isAnswer(exchange) ? rating(outcome === "degraded" ? { ...found, reason: "" } : found, metadata) : null;
 }
 
