@@ -29,6 +29,9 @@ UNSURE = "unsure"
 MISSING = "missing"
 """In a message's `response_metadata`: the names and nouns of the question that no passage holds."""
 
+UNSAID = "unsaid"
+"""In a message's `response_metadata`: those that the passage of its first statement does not hold."""
+
 NEAREST = "nearest"
 """In a message's `response_metadata`: the place in the context of the passage nearest to a declined question."""
 

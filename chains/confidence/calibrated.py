@@ -18,7 +18,7 @@ from chains.confidence.levels import NEARLY, REASONS, UNKNOWN_SCORES, Thresholds
 from chains.documents.naming import place_in
 from chains.documents.versions import is_in_force
 from chains.errors import ConfigurationError
-from chains.metadata import MATCH, MISSING, UNSURE
+from chains.metadata import MATCH, MISSING, UNSAID, UNSURE
 from chains.question import is_readable, readable
 from chains.state import Cited, Confidence
 from chains.text.tokens import tokens
@@ -26,7 +26,7 @@ from chains.text.tokens import tokens
 SILENT = "The language model gave no answer that the documents support; these are their own words"
 PARTLY = "No document says a part of it"
 REPLACED = "Only a document that is not in force says this"
-UNMENTIONED = "No source mentions {words}"
+UNMENTIONED, UNSAID_BESIDE = "No source mentions {words}", "This passage does not mention {words}"
 READ = "Read the source before you pass it on"
 OPENINGS = {
     "high": ("Probably right", "A source says this"),
@@ -137,15 +137,16 @@ class CalibratedConfidence:
 
 
 def _unmentioned(state: Cited) -> list[str]:
-    """Return which names or other words of the question, two at most, no passage holds."""
+    """Return which names or other words of the question, two at most, no passage holds, else not that of the answer."""
     names = state["message"].response_metadata.get(MISSING)
     if names is None and is_readable(state):
         passages = [(place_in(passage["metadata"]), passage["content"]) for passage in state["documents"]]
         held = {word.key for place, text in passages for word in tokens(f"{place['title']} {place['section']} {text}")}
         asked = [word for word in tokens(_ASKING.sub("", readable(state))) if word.weight >= 1 and word.key not in held]
         names = [word.text for word in asked if word.kind != "number"]
-    words = ", ".join(f"“{name}”" for name in (names or ())[:2])
-    return [UNMENTIONED.format(words=words)] if words else []
+    unsaid = [] if names else state["message"].response_metadata.get(UNSAID, [])
+    told = ((UNMENTIONED, names or []), (UNSAID_BESIDE, unsaid))
+    return [form.format(words=", ".join(f"“{name}”" for name in some[:2])) for form, some in told if some]
 
 
 def features(state: Cited) -> dict[str, float]:

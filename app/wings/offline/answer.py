@@ -9,8 +9,9 @@ import numpy as np
 
 import prompts
 from app.wings.offline.evidence import FEATURES, FIXED, HEADER, TOLD, VERDICT, Evidence
-from app.wings.offline.matching import WORD_FLOOR, repeats, words_of
+from app.wings.offline.matching import WORD_FLOOR, Matrix, repeats, words_of
 from app.wings.offline.passages import Candidate
+from app.wings.offline.question import WORDS
 from app.wings.offline.ranker import Ranker
 from chains.text.asking import LISTED, STRICT, fits, kinds
 from chains.text.letters import escape_brackets, one_line
@@ -37,18 +38,10 @@ _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE, _FEW = 0.05, 2
 Verdict = Literal["Yes", "No", ""]
 
-_PERMITS: Final = re.compile(
-    r"\b(?:can|could|may|cannot|can't|allow\w*|permitted|possible|accept\w*|forbidden|prohibited|banned)\b", re.I
-)
-_REQUIRES: Final = re.compile(
-    r"\b(?:must|need\w*|ha(?:s|ve) to|required?|necessary|mandatory|compulsory|obligatory|optional|voluntary)\b", re.I
-)
+_PERMITS: Final = re.compile(WORDS["permits"], re.I)
+_REQUIRES: Final = re.compile(WORDS["requires"], re.I)
 _DENIES: Final = re.compile(r"\b(?:forbidden|prohibited|banned|optional|voluntary)\b", re.I)
-_CONDITION: Final = re.compile(
-    r"\b(?:if|unless|except|only|when|where|provided|until|before|after|but|or|subject to|depend\w*|most|some"
-    r"|usually)\b",
-    re.I,
-)
+_CONDITION: Final = re.compile(WORDS["conditions"], re.I)
 _DENYING: Final = r"(?:(?:do|does|is|are|may|can|must)(?: not|n['’]t)|cannot|appl(?:y|ies) only)\b"
 _LIMITS: Final = re.compile(  # How a sentence begins that limits the one before it.
     rf"(?:But|Except\w*|However|Only|Unless)\b|(?:It|They|(?:The|That|These|This|Those)(?: \w+)?) {_DENYING}"
@@ -61,8 +54,8 @@ class OfflineAnswer(NamedTuple):
 
     `text` quotes statements; it is empty where none is near. Where the answer is not sure enough `given` is False, and
     `unsure` True if it is quoted all the same; `whole` is one about documents. `parts` answer a message's questions.
-    `missing` are the names and nouns of the question that nothing in the context holds; `place` is that of the entry
-    with the best statement for a question that is declined, unless hardly anything speaks for it.
+    `missing` are the names and nouns of the question that nothing in the context holds, `unsaid` those that the passage
+    of its first statement does not; `place` is that of the best statement's entry where the question is declined.
     """
 
     text: str
@@ -73,6 +66,7 @@ class OfflineAnswer(NamedTuple):
     parts: "Sequence[OfflineAnswer]" = ()
     missing: Sequence[str] = ()
     place: int | None = None
+    unsaid: Sequence[str] = ()
 
     def worded(self, prompts_folder: Path | None = None) -> str:
         """Return what is said: the quotes, below a line that says so where they are not sure; else a decline."""
@@ -116,10 +110,11 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
     probability = min([probability, *weak])
+    reach, entry = evidence.placed.max(axis=0), evidence.entries[first.entry]
     if contradicted[best] or probability + evidence.nearest < NEAR_ENOUGH:
         is_distant = contradicted[best] or probability + evidence.nearest < DISTANT
         place = None if is_distant else first.entry
-        return NOTHING._replace(probability=min(probability, NEAR), missing=_missing(evidence), place=place)
+        return NOTHING._replace(probability=min(probability, NEAR), missing=_missing(evidence, reach), place=place)
     is_sure = probability >= ranker.threshold and not first.is_left
     beside = probability * (ALSO if is_sure else ALSO_UNSURE)
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
@@ -136,7 +131,9 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         opening = quoted.partition(" ")[0]
         is_name = (any(token.weight for token in tokens(opening)) and not negates(opening)) or opening == "I"
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
-    return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=_missing(evidence))
+    own = np.maximum(first.strengths, evidence.matcher.rows([f"{entry.header} {entry.text}"])[0])
+    missing, unsaid = _missing(evidence, reach), _missing(evidence, own)
+    return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=missing, unsaid=unsaid)
 
 
 def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
@@ -262,9 +259,9 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     return (f"{lead}\n\n{lines}" if lead else lines) + f" {entry.marker}"
 
 
-def _missing(evidence: Evidence) -> list[str]:
-    """Return the names and nouns of the question that no statement of the context holds, as the asker writes them."""
-    asked, reach = evidence.question, evidence.placed.max(axis=0, initial=0.0)
+def _missing(evidence: Evidence, reach: Matrix) -> list[str]:
+    """Return the names and nouns of the question that are hardly reached, as the asker writes them."""
+    asked = evidence.question
     words = {token.key: token.text for token in tokens(asked.text) if token.text.isalpha()}
     told = [one.carries or one.word in DIMENSIONS for one in asked.terms]  # "Deep" of "how deep".
     least = [FIXED if one.named else WORD_FLOOR for one in asked.terms]

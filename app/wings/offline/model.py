@@ -23,7 +23,7 @@ from app.wings.offline.question import corrected, read
 from app.wings.offline.ranker import packaged_ranker
 from chains.generation.generate import facts_of
 from chains.history import turns_of
-from chains.metadata import ASKED, MATCH, MISSING, NEAREST, PARTS, SCORES, SEARCHED, UNSURE
+from chains.metadata import ASKED, MATCH, MISSING, NEAREST, PARTS, SCORES, SEARCHED, UNSAID, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
 from chains.reformulation.splitting import asking_part
@@ -194,7 +194,8 @@ def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
 def _metadata(reply: OfflineAnswer) -> dict[str, Any]:
     """Return what the message tells beside its text."""
     own, *parts = (
-        {MATCH: round(one.probability, 4), UNSURE: one.unsure, MISSING: list(one.missing), NEAREST: one.place}
+        {MATCH: round(one.probability, 4), UNSURE: one.unsure, NEAREST: one.place}
+        | {MISSING: list(one.missing), UNSAID: list(one.unsaid)}
         for one in (reply, *reply.parts)
     )
     return {"model_name": MODEL_NAME, "finish_reason": "stop", **own, **({PARTS: parts} if parts else {})}

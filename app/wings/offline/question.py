@@ -26,19 +26,19 @@ _MINUTES: Final = re.compile(r"(?<=\d)[ -]?min\b", re.I)  # Behind anything else
 _PREMISE: Final = re.compile(r"^\W*since\b(?! \w+ \d{4})[^,?]*|\b(?:because|given that|now that)\b[^,?]*", re.I)
 _FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
 _INITIALS: Final = re.compile(r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b|\b([a-z])/([a-z])\b")
-_WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
-_UNANSWERABLE: Final = re.compile(_WORDS["unanswerable"], re.IGNORECASE)
-_FORM_WORDS: Final = frozenset(map(stem, _WORDS["asking"].split()))
-_ASKED: Final = re.compile(_WORDS["measure"], re.I)
+WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
+_UNANSWERABLE: Final = re.compile(WORDS["unanswerable"], re.IGNORECASE)
+_FORM_WORDS: Final = frozenset(map(stem, WORDS["asking"].split()))
+_ASKED: Final = re.compile(WORDS["measure"], re.I)
 # "How much for 2 adults": the answer says the price of one.
 _COUNTED: Final = re.compile(
     rf"\bhow much\b.{{0,40}}?\b(\d{{1,2}}|two|three|four|five|six) (?!(?:{'|'.join(UNITS)})\b)[a-z]+(?:s\b|\W*$)", re.I
 )
-_GERUND: Final = re.compile(_WORDS["gerund"], re.I)
-_COUNTRY_OF: Final = dict(pair.split("=") for pair in _WORDS["countries"].split())
+_GERUND: Final = re.compile(WORDS["gerund"], re.I)
+_COUNTRY_OF: Final = dict(pair.split("=") for pair in WORDS["countries"].split())
 COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
-_SHORT_FORMS: Final = SHORT_NAMES | dict(pair.split("=") for pair in _WORDS["short"].split())
+_SHORT_FORMS: Final = SHORT_NAMES | dict(pair.split("=") for pair in WORDS["short"].split())
 _VOWELS: Final = frozenset("aeiou")
 _SHORT_SUBJECT: Final = 2
 _WITHIN_NAME: Final = frozenset((" ", "-", " & "))

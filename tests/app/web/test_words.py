@@ -10,7 +10,7 @@ import pytest
 from app import web
 from app.web import words
 from app.wings.safety.pii import KINDS
-from chains.confidence.calibrated import OPENINGS, PARTLY, READ, REPLACED, UNMENTIONED
+from chains.confidence.calibrated import OPENINGS, PARTLY, READ, REPLACED, UNMENTIONED, UNSAID_BESIDE
 from chains.confidence.levels import DISAGREEMENT, LEAST_CERTAIN, NO_MATCH, OLDER, UNKNOWN_SCORES
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMReplyError, LLMTimeoutError
 from chains.generation.reply import BROKE_OFF, reason_of
@@ -55,7 +55,7 @@ def test_every_sentence_of_a_confidences_reason_has_words():
         NO_MATCH,
         PARTLY,
         UNKNOWN_SCORES,
-        *(READ, REPLACED, UNMENTIONED),
+        *(READ, REPLACED, UNMENTIONED, UNSAID_BESIDE),
         *(DISAGREEMENT, LEAST_CERTAIN, OLDER),
     }
     assert {f"reason.{sentence}" for sentence in sentences} == {

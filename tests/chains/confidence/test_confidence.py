@@ -223,6 +223,14 @@ def test_an_unsure_answers_reason_tells_which_words_no_source_holds_and_what_to_
     assert reason_for(question, 0.3, unsure=True, **told) == expected
 
 
+def test_an_unsure_answers_reason_tells_which_words_its_passage_lacks_where_other_sources_hold_all():
+    question, told = "How heavy is a ukulele?", {"unsure": True, "unsaid": ["heavy"]}
+    lacking = f"This passage does not mention “heavy”. {ADVICE}"
+
+    assert reason_for(question, 0.3, missing=[], **told) == f"This may not be the answer. {lacking}"
+    assert "This passage" not in reason_for(question, 0.3, missing=["ukulele"], **told)
+
+
 def test_the_reason_of_a_decline_tells_which_words_no_source_holds():
     decline = "I don't have specific information about that in the documents I can see."
     options = {"told": {"match": 0.1, "missing": ["ukuleles"]}, "confidence": CalibratedConfidence()}

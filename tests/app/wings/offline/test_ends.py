@@ -60,6 +60,14 @@ def test_a_reply_tells_which_nouns_and_dimensions_nothing_in_the_context_holds(q
     assert reply.response_metadata["missing"] == lacking
 
 
+def test_a_reply_tells_which_nouns_only_other_passages_hold():
+    desk = "[Visiting > Access]\nTwo wheelchairs and one mobility scooter can be borrowed at the desk."
+    bags = "[Delivery > Bulk bags]\nA bulk bag of topsoil weighs roughly 900 kg."
+    reply = reply_to("what does the mobility scooter weigh", desk, bags, scores=[0.6, 0.4])
+    assert "Two wheelchairs" in reply.text
+    assert (reply.response_metadata["missing"], reply.response_metadata["unsaid"]) == ([], ["weigh"])
+
+
 @pytest.mark.parametrize(
     ("question", "place"), [("when does the childrens pool open", 1), ("who won the world cup", None)]
 )

@@ -32,7 +32,15 @@ def test_metadata_and_usage_come_once():
     assert whole is not None
     invoked = OfflineChatModel().invoke(messages)
     assert whole.response_metadata == invoked.response_metadata
-    assert invoked.response_metadata.keys() == {"model_name", "finish_reason", "match", "unsure", "missing", "nearest"}
+    assert invoked.response_metadata.keys() == {
+        "model_name",
+        "finish_reason",
+        "match",
+        "unsure",
+        "missing",
+        "unsaid",
+        "nearest",
+    }
     assert whole.usage_metadata == invoked.usage_metadata
 
 
