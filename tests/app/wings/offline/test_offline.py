@@ -71,6 +71,11 @@ def test_what_the_context_does_not_address_is_declined(question):
     assert is_not_sure(ask(question, PACKING, IMPORT, TAX))
 
 
+def test_when_something_of_the_askers_comes_is_answered_by_what_holds_for_all():
+    refunds = "[Returns > Refunds]\nRefunds go to the card that was used and arrive within five working days."
+    assert ask("when will my refund arrive", refunds, scores=[0.6]).startswith("Refunds go to the card")
+
+
 @pytest.mark.parametrize(
     "system", ["You are helpful.", "<context>\n</context>", "<context>\nno header\n</context>", ""]
 )
