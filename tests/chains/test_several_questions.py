@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 
 import prompts
 from app.wings.offline import OfflineChatModel
-from app.wings.offline.answer import OfflineAnswer, decline, together
+from app.wings.offline.answer import NOTHING, OfflineAnswer, together
 from chains.confidence.calibrated import CalibratedConfidence
 from chains.metadata import PARTS
 from chains.retrieval.filters import Filters
@@ -144,7 +144,7 @@ def test_without_a_model_the_question_that_found_nothing_is_named():
 
 
 def test_a_question_with_evidence_that_is_not_sure_is_told_from_one_with_none():
-    quoted, none = OfflineAnswer("It is 9 %.", 0.9), decline(0.0)
+    quoted, none = OfflineAnswer("It is 9 %.", 0.9), NOTHING
     unsure = OfflineAnswer("Storage costs 3 dollars.", 0.4, unsure=True, given=False)
     told = together([("Rate?", quoted), ("Fee?", unsure), ("Team?", none)])
 
@@ -186,7 +186,7 @@ def test_words_of_the_message_write_no_marker_and_no_heading():
 
 def test_each_question_has_a_badge_of_its_own_and_the_message_that_of_the_weakest():
     question = {"question": "What is the GST rate? How long is a quote held in Perth? What does storage in Laos cost?"}
-    shelves = {"GST": [GST], "storage": [], "quote": [QUOTE]}
+    shelves = {"GST": [GST], "storage": [], "quote": [document("Quote", QUOTE.page_content, 0.7)]}
     confidence = chain(retriever=Shelves(shelves=shelves), confidence=CalibratedConfidence()).invoke(question)[
         "confidence"
     ]
