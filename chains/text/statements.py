@@ -49,7 +49,7 @@ _PERIOD: Final = re.compile(
 _TITLE: Final = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.? )?[A-Z][^\d.!?:;,|]*$")  # Perhaps numbered: "3 Fire".
 _LOOSE_ENDS: Final = word_set("a an and as at by for from if in into of on or per than that the to with")
 REFERS: Final = re.compile(
-    r"(?:It|They|(?:After|Before|Besides|From|Of|Until|With|Without) (?:it|that|them|these|this|those)"
+    r"(?:It|Otherwise|They|(?:After|Before|Besides|From|Of|Until|With|Without) (?:it|that|them|these|this|those)"
     r"|(?:This|These|That|Those)(?= \w+))\b(?! is (?:\w+ ){0,2}(?:that|to)\b)"
 )
 _CLOSED: Final = (".", "!", "?", "\u3002")

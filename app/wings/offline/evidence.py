@@ -240,7 +240,7 @@ class Evidence:
             near[:, sides] = self.placed[:, sides].max(axis=0)
         kind = np.array([self._fits(one) for one in self.statements], dtype=float)
         implied = np.array([term.asks or term.key in PRICES for term in asked.terms], dtype=bool)
-        near[np.ix_(kind > 0, implied)] = 1.0  # "21:15" is a closing time, "£3" a price.
+        near[np.ix_(kind > 0, implied & ~implied.all())] = 1.0  # "21:15" is a closing time, "£3" a price.
         unknown = np.full(count, np.nan)
         columns: dict[str, Matrix | list[float]] = {
             "near": self.covered(near),

@@ -278,6 +278,17 @@ def test_a_month_is_the_season_that_the_documents_name(named):
     assert ask("boat of 6 m in october", f"{HIRE}\n\n{named}", scores=[0.5]).startswith("Boat over 5 m – Low season")
 
 
+def test_words_that_ask_are_looked_for_where_nothing_else_is_asked():
+    boats = "[Boats]\n- The mooring list is 3 months long.\n- The lift needs 20 minutes.\n- Paint dries in 2 days."
+    assert is_not_sure(ask("how long is the waiting list", boats, scores=[0.5]))
+    assert not is_not_sure(ask("how long is the waiting list", boats.replace("mooring", "waiting"), scores=[0.5]))
+
+
+def test_what_happens_otherwise_is_said_with_what_it_is_otherwise_than():
+    entry = "[Boats]\nCall by noon to give a boat back. Otherwise we charge £9 for each hour."
+    assert ask("charge for each hour", entry, scores=[0.8]).startswith("Call by noon to give a boat back. Otherwise")
+
+
 def test_what_is_open_in_a_month_is_no_name_of_it():
     entry = "[Pool]\n| Pool | Open | Shut |\n|---|---|---|\n| Outdoor | 9-18 | 18 |\n\nOpen: May to September."
     assert not words_of(entry).long_forms
