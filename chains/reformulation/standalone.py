@@ -17,12 +17,8 @@ from chains.text.quantities import UNITS
 from chains.text.tokens import DAYS, MONTHS
 from chains.text.words import one_error_away, plain_words, stem, word_set
 
-POINTING: Final = word_set("also else instead other others same then too")
-"""Words that point to something said before."""
-
-ADDING: Final = word_set("also same too")  # Words that ask the last question of something else.
-PRONOUNS, MEASURES, CONTACTS, ASKING, _WISHES = (
-    word_set(WORDS[name]) for name in ("pronouns", "measures", "contacts", "asking", "wishes")
+PRONOUNS, POINTING, ADDING, MEASURES, CONTACTS, ASKING, _WISHES = (
+    word_set(WORDS[name]) for name in ("pronouns", "pointing", "adding", "measures", "contacts", "asking", "wishes")
 )
 CALENDAR: Final = frozenset(map(stem, (*DAYS, *MONTHS)))  # They say when, and are no subject.
 ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _DETERMINED, _LIMITING, _THERE = (
@@ -129,7 +125,8 @@ def leaning(question: str) -> Leaning | None:
         return None
     if CORRECTION.match(question):
         return "fragment"
-    asks = not ASKING.isdisjoint(plain_words(ABOUT.sub("", question, count=1)))
+    said = {*plain_words(ABOUT.sub("", question, count=1))} - {term.key for term in named}
+    asks = not ASKING.isdisjoint(said)
     if not asks and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS or _is_bare(question)):
         return "fragment"
     return "whole" if _has_gap(question, named) else None
@@ -159,7 +156,7 @@ def _has_gap(question: str, named: Sequence[Term]) -> bool:
         return len(named) <= PRONOUN_TERMS and not is_bound
     if any(term.shape != "word" for term in named):
         return False
-    if OPENING.match(question) or _THERE.search(question):
+    if OPENING.match(question):
         return len(named) <= FRAGMENT_TERMS
     # "What is the price?" speaks of something known; "What is demurrage?" does not, and "How can I apply?" may.
     if len(named) <= FRAGMENT_TERMS and "the" in plain_words(question):
@@ -346,7 +343,7 @@ def _rivals(new: Sequence[Term], base: str, found: Sequence[Passage]) -> list[Te
     "The shop is open daily" has "shop" and "open", and not the "snack bar" of "when is the snack bar open?".
     """
     old, said = terms(base), {term.text.lower() for term in new}
-    is_when = any(term.shape == "number" or term.key in CALENDAR for term in new)
+    is_when = all(term.shape == "number" or term.key in CALENDAR or term.text.lower() in UNITS for term in new)
     texts = [block for block in _blocks(found) if not _missing(said, block)]
     lacked = [[term for term in old if _missing({term.text.lower()}, text)] for text in texts]
     least = min(lacked, key=len, default=[])

@@ -6,10 +6,10 @@ from typing import Final, Literal, NamedTuple
 
 from chains.text.pattern_file import read_patterns
 from chains.text.tokens import tokens
-from chains.text.words import STOP_WORDS, plain_words, word_set
+from chains.text.words import plain_words, word_set
 
 WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
-GRAMMAR: Final = STOP_WORDS | word_set(WORDS["nameless"])
+NAMELESS: Final = word_set(WORDS["nameless"])
 PREPOSITIONS: Final = word_set("above at below by for from in into of on over through to under via with within")
 
 SMALL_TALK_SIGNS: Final = {
@@ -82,7 +82,7 @@ def terms(text: str) -> tuple[Term, ...]:
     whole = {place: match for match in _WHOLE.finditer(text) for place in range(match.start(), match.end())}
     for token in tokens(text):
         is_acronym = token.text.isupper() and token.text not in {"A", "I"}
-        if is_acronym or (token.kind != "stop" and token.text.lower() not in GRAMMAR):
+        if is_acronym or (token.kind != "stop" and token.text.lower() not in NAMELESS):
             match = whole.get(token.start)
             written = match.group() if match else token.text
             before = _BEFORE.search(text, max(0, token.start - MOST_BEFORE), token.start)

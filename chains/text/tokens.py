@@ -27,6 +27,7 @@ _SCALES: Final = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10
 _IS_SCALED: Final = re.compile(rf"\dk\b|{'|'.join(scale for scale in _SCALES if scale != 'k')}", re.IGNORECASE)
 MONTHS: Final = word_list("january february march april may june july august september october november december")
 DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
+_BEFORE_MONTH: Final = re.compile(r"\b(?:by|during|from|in|of|since|till|until)\s$")
 SHORT_NAMES: Final = {name[:3]: name for name in (*MONTHS, *DAYS)} | {
     "sept": "september",
     "tues": "tuesday",
@@ -102,7 +103,8 @@ def _words(text: str) -> Iterator[Token]:
         word, start = match.group(), match.start()
         opens = word[0].isupper() and bool(end == 0 or _SENTENCE_START.search(text, max(end, start - 12), start))
         end = match.end()
-        key, kind, weight = classify(word, opens)
+        is_month = word == "may" and _BEFORE_MONTH.search(text, max(0, start - 8), start)
+        key, kind, weight = classify("May" if is_month else word, opens)
         yield Token(key, kind, weight, word, start, end)
 
 
