@@ -57,9 +57,7 @@ def test_it_is_an_answer_with_a_low_badge_its_chip_and_its_source(page, unsure):
     exchange.locator(".answer .chip").first.click()
     expect(page.locator("#viewer mark").first).to_be_visible()
     exchange = ask_and_wait(page, "How soon must we hear about a booking for reefers to Ulaanbaatar?")
-    expect(exchange.locator(".confidence .reason")).to_contain_text(
-        "No source mentions “Ulaanbaatar”. Read the source before you pass it on"
-    )
+    expect(exchange.locator(".confidence .reason")).to_contain_text("No source mentions “Ulaanbaatar”")
 
 
 def test_the_closest_passages_are_drawn_each_section_is_named_once_and_a_reload_shows_the_same(page, unsure):
