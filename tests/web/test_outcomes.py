@@ -43,7 +43,7 @@ def test_a_decline_is_said_once_and_offers_other_words_where_nothing_is_found(pa
     exchange = ask_and_wait(page, question)
 
     expect(exchange.locator(".answer")).to_contain_text("the documents")
-    for part in (".banner", ".confidence"):
+    for part in (".banner", ".badge"):
         expect(exchange.locator(part)).to_have_count(0)
     if question == NO_RESULTS:
         expect(exchange.locator(".answer")).to_contain_text("Please try other words")
@@ -85,7 +85,7 @@ def test_a_question_for_another_desk_names_it_and_one_that_is_held_back_says_wha
 
     expect(exchange).to_have_attribute("data-outcome", "redirected")
     expect(exchange.locator(".team")).to_contain_text("Pricing desk")
-    for part in (".banner", ".confidence"):
+    for part in (".banner", ".badge"):
         expect(exchange.locator(part)).to_have_count(0)
     exchange = ask_and_wait(page, BLOCKED)
     expect(exchange.locator(".banner")).to_contain_text("Not answered, for safety")
