@@ -23,10 +23,7 @@ _TAG: Final = 2  # "Right?" belongs to what stands before it, as does what begin
 
 _GREETING: Final = re.compile(r"\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening|day)|to whom)\b", re.I)
 _HEADER: Final = re.compile(r"\s*(?:(?:from|sent|date|to|cc|subject|re|fwd?):|$)", re.I)
-_PATTERNS: Final = dict(read_patterns(__package__, "splitting.txt")[1])
-_QUOTED, _CONTACT, _LEAVE, _COURTESY, _SAYS, _CHANGE, _QUESTION, _ASKED, _REQUEST, _OPENING, _NEXT_QUESTION, _BOTH = (
-    re.compile(pattern, re.I) for pattern in _PATTERNS.values()
-)
+_FORMS: Final = {name: re.compile(form, re.I) for name, form in read_patterns(__package__, "splitting.txt")[1]}
 _AND: Final = re.compile(r"\s+and\s+", re.I)
 _QUESTION_END: Final = re.compile(r"(?<=\?)[\"\u201d\u2019')]*\s+")
 _URGENT: Final = word_set(  # Words that say when or how to answer, and not what.
@@ -48,10 +45,10 @@ class Part(NamedTuple):
 
 def split_questions(message: str) -> tuple[Part, ...]:
     """Return the questions of a message in their order; a single question without what only makes it polite."""
-    body, found = _read(_CHANGE.sub("", message, count=1))
+    body, found = _read(_FORMS["change"].sub("", message, count=1))
     if len(found) <= 1:
-        request = _REQUEST.match(body)  # "Please let us know" says nothing where a question follows.
-        is_polite = request and _QUESTION.match(body, request.end())
+        request = _FORMS["request"].match(body)  # "Please let us know" says nothing where a question follows.
+        is_polite = request and _FORMS["question"].match(body, request.end())
         return (Part(body[request.end() :].strip() if request and is_polite else body),)
     rest = found[MOST_PARTS - 1 :]
     last = Part(" ".join(part.asked for part in rest), rest[0].context) if rest else None
@@ -60,7 +57,7 @@ def split_questions(message: str) -> tuple[Part, ...]:
 
 def asking_part(message: str) -> str:
     """Return the single question of a message without the statements that it is asked on; "" where there are none."""
-    _, found = _read(_CHANGE.sub("", message, count=1))
+    _, found = _read(_FORMS["change"].sub("", message, count=1))
     return found[0].asked if len(found) == 1 and found[0].context else ""
 
 
@@ -77,13 +74,13 @@ def _body(message: str) -> str:
     """Return a message without headers and quoted mail, the line that greets, and those of its signature."""
     lines = message.strip().splitlines()
     first = next((at for at, line in enumerate(lines) if not _HEADER.match(line)), 0)
-    quoted = next((at for at in range(first + 1, len(lines)) if _QUOTED.match(lines[at])), len(lines))
+    quoted = next((at for at in range(first + 1, len(lines)) if _FORMS["quoted"].match(lines[at])), len(lines))
     own = [line for line in lines[first:quoted] if not line.startswith(">")]
     if len(own) > 1 and _is_short(own[0]) and _GREETING.match(own[0]):
         own = own[1:]
-    leaves = (at for at in range(1, len(own)) if _LEAVE.match(own[at]) and _is_short(own[at]))
+    leaves = (at for at in range(1, len(own)) if _FORMS["leave"].match(own[at]) and _is_short(own[at]))
     tails = [next(leaves, len(own)), max((at for at, line in enumerate(own) if not line.strip()), default=len(own))]
-    for start, is_signature in zip(tails, (True, any(map(_CONTACT.search, own[tails[1] :]))), strict=True):
+    for start, is_signature in zip(tails, (True, any(map(_FORMS["contact"].search, own[tails[1] :]))), strict=True):
         tail = [line for line in own[start:] if line.strip()]
         if is_signature and len(tail) <= _LONGEST_SIGNATURE and not any("?" in line for line in tail):
             own = own[:start]
@@ -111,7 +108,7 @@ def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
     leading, statements, announced, asked_before = list[str](), list[str](), False, False
     for sentence, listed in sentences:
         asks = _is_question(sentence) or (listed and announced)
-        announced = (listed and announced) or (sentence.endswith(":") and _REQUEST.match(sentence) is not None)
+        announced = (listed and announced) or (sentence.endswith(":") and _FORMS["request"].match(sentence) is not None)
         is_tag = len(plain_words(sentence)) <= _TAG or sentence[:3].lower() == "or "
         if found and is_tag and asks and not listed:
             found[-1] = found[-1]._replace(asked=f"{found[-1].asked} {sentence}")
@@ -125,7 +122,7 @@ def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
         else:
             if asked_before:
                 statements, asked_before = [], False
-            request = _REQUEST.match(sentence)
+            request = _FORMS["request"].match(sentence)
             statement = sentence[request.end() :] if request else sentence
             statements = [*statements, statement.strip()] if plain_words(statement) else statements
     return found
@@ -134,20 +131,21 @@ def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
 def _is_question(sentence: str) -> bool:
     if sentence.endswith(":"):
         return False
-    if sentence.rstrip("\"\u201d\u2019')*_ ").endswith("?") or _REQUEST.match(sentence) or _named_twice(sentence):
+    is_marked = sentence.rstrip("\"\u201d\u2019')*_ ").endswith("?")
+    if is_marked or _FORMS["request"].match(sentence) or _named_twice(sentence):
         return True
-    join = _NEXT_QUESTION.search(sentence)
-    is_asked = _QUESTION.match(sentence) is not None or (join is not None and _is_named(sentence[: join.start()], join))
-    return is_asked and not sentence.endswith("!")
+    join = _FORMS["next_question"].search(sentence)
+    is_joined = join is not None and _is_named(sentence[: join.start()], join)
+    return (is_joined or _FORMS["question"].match(sentence) is not None) and not sentence.endswith("!")
 
 
 def _is_courtesy(sentence: str) -> bool:
     """Return whether a sentence thanks, greets, or asks for nothing: "Please advise soonest."."""
-    if is_small_talk(sentence) or (_LEAVE.match(sentence) and _is_short(sentence)):
+    if is_small_talk(sentence) or (_FORMS["leave"].match(sentence) and _is_short(sentence)):
         return True
-    if _COURTESY.search(sentence) and not _names([sentence]):
+    if _FORMS["courtesy"].search(sentence) and not _names([sentence]):
         return True
-    request = None if sentence.endswith(":") else _REQUEST.match(sentence)
+    request = None if sentence.endswith(":") else _FORMS["request"].match(sentence)
     rest = terms(sentence[request.end() :]) if request else ()
     return request is not None and all(term.light or term.text.lower() in _URGENT for term in rest)
 
@@ -161,7 +159,7 @@ def _named_twice(sentence: str) -> list[str]:
     words = [[term.key for term in terms(side) if not term.light] for side in sides]
     are_names = all(1 < len(plain_words(side)) <= _LONGEST_GREETING for side in sides)
     are_alike = all(words) and 1 in {len({each[end] for each in words}) for end in (0, -1)}
-    says_more = _SAYS.search(sentence) or _BOTH.search(sentence)
+    says_more = _FORMS["says"].search(sentence) or _FORMS["both"].search(sentence)
     return sides if len(sides) > 1 and are_names and are_alike and not says_more else []
 
 
@@ -169,9 +167,9 @@ def _clauses(sentence: str) -> Iterator[str]:
     """Yield the questions that a sentence joins by "and" or a comma."""
     yield from (sides := _named_twice(sentence))[:-1]
     sentence, start = sides[-1] if sides else sentence, 0
-    for join in _NEXT_QUESTION.finditer(sentence):
+    for join in _FORMS["next_question"].finditer(sentence):
         said, rest = sentence[start : join.start()], sentence[join.end() :]
-        is_asked = (join["bare"] is None and _ASKED.search(said)) or _is_named(said, join)
+        is_asked = (join["bare"] is None and _FORMS["asked"].search(said)) or _is_named(said, join)
         if is_asked and len(plain_words(rest)) > _TAG:
             yield said + "?" * sentence.endswith("?")
             start = join.end()
@@ -184,12 +182,12 @@ def _is_named(said: str, join: re.Match[str]) -> bool:
     What has a verb, or a comma, says something.
     """
     is_joined = join[0].lstrip(",; ").startswith("and")
-    return is_joined and len(plain_words(said)) <= _LONGEST_GREETING and not _SAYS.search(said)
+    return is_joined and len(plain_words(said)) <= _LONGEST_GREETING and not _FORMS["says"].search(said)
 
 
 def _bare(clause: str) -> str:
     """Return a question without "and", "finally" or "please tell me" before it."""
-    request = _REQUEST.match(clause) or _OPENING.match(clause)
+    request = _FORMS["request"].match(clause) or _FORMS["opening"].match(clause)
     return clause[request.end() :].strip(" ,:") if request else clause
 
 
