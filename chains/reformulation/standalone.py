@@ -23,11 +23,8 @@ PRONOUNS, POINTING, ADDING, MEASURES, CONTACTS, ASKING, _WISHES = (
 CALENDAR: Final = frozenset(map(stem, (*DAYS, *MONTHS)))  # They say when, and are no subject.
 ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _DETERMINED, _LIMITING, _THERE = (
     re.compile(WORDS[name], re.IGNORECASE)
-    for name in (
-        *("about", "opening", "defining", "correction", "denied", "return", "determiner", "limiting", "there"),
-    )
+    for name in ("about", "opening", "defining", "correction", "denied", "return", "determiner", "limiting", "there")
 )
-_OTHER: Final = re.compile(r"\bothers?\b", re.IGNORECASE)
 Find = Callable[[str], Sequence[Passage]]  # Returns the passages for a query, best first.
 
 NEAR: Final = 0.3  # Below this similarity a first passage is of another thing, unless its heading has a word asked for.
@@ -258,7 +255,7 @@ def completed(question: str, base: str) -> str:
 def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: Find | None = None) -> str:
     """Return the question before with the fragment's terms in it: in place of one of its own, or behind."""
     old = terms(base)
-    if find and _OTHER.search(fragment) and all(term.shape == "number" for term in terms(fragment)):
+    if find and re.search(r"\bothers?\b", fragment, re.I) and all(term.shape == "number" for term in terms(fragment)):
         return _asked_of_others(base, find(base))
     denied = {stem(word.lower()) for word in DENIED.findall(fragment)}
     known = {term.key for term in old} | denied

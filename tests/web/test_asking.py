@@ -237,7 +237,7 @@ def test_an_e_mail_with_two_questions_is_answered_under_two_headings_with_a_summ
     expect(exchange).to_have_attribute("data-state", "done")
 
     expect(exchange.locator(".answer h3")).to_have_text([f"1. {GST}", "2. Which team plays football in Perth?"])
-    expect(exchange.locator(".parts-summary")).to_have_text("2 questions, 1 answered. Without an answer: 2.")
+    expect(exchange.locator(".parts-summary")).to_have_text("2 questions, 1 answered. Without a sure answer: 2.")
     expect(exchange.locator(".badge")).to_have_count(1)
     expect(exchange.locator(".answer > h3:first-child + .confidence .badge")).to_be_visible()
     assert violations(page) == []

@@ -92,3 +92,9 @@ def test_it_fits_and_axe_finds_nothing(open_page, unsure, shape):
     ask_and_wait(page, unsure["question"])
 
     assert_fits(page)
+
+
+def test_of_two_questions_the_one_that_is_not_sure_does_not_count_as_answered(page, unsure):
+    exchange = ask_and_wait(page, f"What is the GST rate on imports into Singapore? {unsure['question']}")
+
+    expect(exchange.locator(".parts-summary")).to_have_text("2 questions, 1 answered. Without a sure answer: 2.")

@@ -25,7 +25,10 @@ _MINUTES: Final = re.compile(r"(?<=\d)[ -]?min\b", re.I)  # Behind anything else
 # What the asker supposes, and may be wrong about.
 _PREMISE: Final = re.compile(r"^\W*since\b(?! \w+ \d{4})[^,?]*|\b(?:because|given that|now that)\b[^,?]*", re.I)
 _FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
-_INITIALS: Final = re.compile(r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b|\b([a-z])/([a-z])\b")
+_INITIALS: Final = re.compile(
+    r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b|\b([a-z])/([a-z])\b"
+    r"|\b((?i:ash|easter|good|palm|shrove|whit)) (?=(?i:mon|tues|wednes|thurs|fri|satur|sun)day)"
+)
 WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
 _UNANSWERABLE: Final = re.compile(WORDS["unanswerable"], re.IGNORECASE)
 _FORM_WORDS: Final = frozenset(map(stem, WORDS["asking"].split()))
@@ -181,7 +184,7 @@ def written_out(word: str, capital: bool) -> str:
 
 
 def join_initials(text: str) -> str:
-    """Write an abbreviation with strokes as one word: `B/L` is `BL`."""
+    """Write an abbreviation with strokes, and a feast, as one word: `B/L` is `BL`, and Good Friday is no Friday."""
     return _INITIALS.sub(lambda found: "".join(part or "" for part in found.groups()), text)
 
 

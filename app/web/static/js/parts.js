@@ -50,8 +50,8 @@ export function documentChips(documents) {
   return element("ul", { class: "document-chips" }, ...items);
 }
 
-/** Return one line on the parts of an answer to several questions: how many are answered, and which are not; each gets
- * its own badge.
+/** Return one line on the parts of an answer to several questions: how many are answered, and which are not surely; each
+ * gets its own badge.
  * @param {HTMLElement} answer As it is shown
  * @param {import("./records.js").Exchange} exchange */
 export function partsSummary(answer, { confidence, metadata }) {
@@ -65,7 +65,8 @@ export function partsSummary(answer, { confidence, metadata }) {
     while (next && next.tagName !== "H3" && !next.querySelector(".chip:not([data-kind=unmatched])")) next = next.nextElementSibling;
     return next !== null && next.tagName !== "H3";
   };
-  const open = headings.map((heading, at) => (isAnswered(heading) ? 0 : at + 1)).filter(Boolean);
+  const isSure = (/** @type {number} */ at) => confidence?.parts?.[at]?.level !== "low";
+  const open = headings.map((heading, at) => (isAnswered(heading) && isSure(at) ? 0 : at + 1)).filter(Boolean);
   const text = t(open.length ? "parts.some" : "parts.all", { count: headings.length, answered: headings.length - open.length, open: open.join(", ") });
   return element("p", { class: "parts-summary", text });
 }

@@ -45,6 +45,10 @@ HIRE = (
     "[Hire > Prices]\n| Hire | Low season | High season |\n|---|---|---|\n| Child 4-12 | 5 € | 7 € |\n"
     "| Child under 4 | 1 € | 2 € |\n| Boat up to 5 m | 31 € | 42 € |\n| Boat over 5 m | 38 € | 52 € |"
 )
+EASTER = (
+    "[Hours]\nOn Good Friday and Easter Monday we open from 10 to 12.\n\n"
+    "| Day | Open |\n|---|---|\n| Thursday | 9-18 |\n| Friday | 9-17 |\n| Saturday | 9-12 |"
+)
 CREW = (
     "[Doors > Times]\n| Days | Kitchen | Friends with a key |\n|---|---|---|\n| Monday to Friday | 8-18 | always |",
     "[Crew]\n| Name | Work |\n|---|---|\n| Ida Moe | Kitchen |",
@@ -155,6 +159,10 @@ FIRST = {
         (NIGHT, "can we buy wine in the hall at 3pm", "Wine is sold")
     ],
     "the head of an e-mail answers nothing": [(LOCKER, "what does the front desk do", "The desk hands out")],
+    "a feast is not its weekday": [
+        (EASTER, "what time are you open on a friday", "Friday – Open: 9-17"),
+        (EASTER, "open on good friday?", "On Good Friday and Easter Monday we open from 10 to 12."),
+    ],
     "a figure within the range of a row is said by it, not by a row with the figure of something else": [
         (HIRE, "price for a boat of 4 m", "Boat up to 5 m"),
     ],
