@@ -1,7 +1,8 @@
-"""Stems: what counts as one word, and what does not."""
+"""Stems: what counts as one word, and what does not; words of grammar, as people type them."""
 
 import pytest
 
+from chains.text.tokens import tokens
 from chains.text.words import stem
 
 
@@ -19,3 +20,10 @@ def test_words_of_other_meanings_have_other_stems(word, other):
 )
 def test_forms_of_a_word_have_one_stem(word, form):
     assert stem(word) == stem(form)
+
+
+def test_contractions_without_their_stroke_carry_nothing():
+    assert [word.text for word in tokens("hes allergic and theyre gonna sneeze") if word.weight] == [
+        "allergic",
+        "sneeze",
+    ]
