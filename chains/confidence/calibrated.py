@@ -145,8 +145,8 @@ def _unmentioned(state: Cited) -> list[str]:
         asked = [word for word in tokens(_ASKING.sub("", readable(state))) if word.weight >= 1 and word.key not in held]
         names = [word.text for word in asked if word.kind != "number"]
     unsaid = [] if names else state["message"].response_metadata.get(UNSAID, [])
-    told = ((UNMENTIONED, names or []), (UNSAID_BESIDE, unsaid))
-    return [form.format(words=", ".join(f"“{name}”" for name in some[:2])) for form, some in told if some]
+    reasons = ((UNMENTIONED, names or []), (UNSAID_BESIDE, unsaid))
+    return [reason.format(words=", ".join(f"“{word}”" for word in words[:2])) for reason, words in reasons if words]
 
 
 def features(state: Cited) -> dict[str, float]:

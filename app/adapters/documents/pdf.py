@@ -132,7 +132,7 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
         raise IngestionError(msg)
     bodies, contents = without_contents(joined(without_running([page.lines for page in pages])))
     bodies = with_tables(bodies)
-    found = list(headings(bodies))
+    outline = list(headings(bodies))
     texts = [text_of(lines) for lines in bodies]
     places = list(placed_pages([text for text, _ in texts]))
 
@@ -143,8 +143,8 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
     # The headings on the cover of a report to a stock exchange name no part of it.
     covers = {number for number, (text, _) in enumerate(texts[:COVER_PAGES]) if REGISTRANT.search(text)}
     # The heading that stands above all others at the beginning names the document, unless several are of its level.
-    is_alone = found and found[0].page == 0 and all(heading.level > found[0].level for heading in found[1:])
-    title = without_controls(found[0].text)[:MAX_NAME] if is_alone else ""
+    is_alone = outline and outline[0].page == 0 and all(heading.level > outline[0].level for heading in outline[1:])
+    title = without_controls(outline[0].text)[:MAX_NAME] if is_alone else ""
     warnings = [f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning]
     text = PAGE_BREAK.join(text for text, _ in texts)
     without = [f"the table of contents on page {number + 1} is left out" for number in contents[:1]]
@@ -155,7 +155,7 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
         headings=tuple(
             Heading(without_controls(part.text), part.level, at(part.page, part.first), at(part.page, part.end))
-            for part in found
+            for part in outline
             if part.page not in covers
         ),
         tables=tuple(markdown_tables(text)),

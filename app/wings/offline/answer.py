@@ -261,13 +261,13 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
 
 def _missing(evidence: Evidence, reach: Matrix) -> list[str]:
     """Return the names and nouns of the question that are hardly reached, as the asker writes them."""
-    asked = evidence.question
-    words = {token.key: token.text for token in tokens(asked.text) if token.text.isalpha()}
-    told = [one.carries or one.word in DIMENSIONS for one in asked.terms]  # "Deep" of "how deep".
-    least = [FIXED if one.named else WORD_FLOOR for one in asked.terms]
-    lacked = [n for n, one in enumerate(asked.terms) if told[n] and one.key in words and reach[n] < least[n]]
-    names = [*asked.names, *([n] for n in lacked if not any(n in name for name in asked.names))]
-    return [" ".join(words[asked.terms[n].key] for n in name) for name in names if set(name) <= set(lacked)]
+    question = evidence.question
+    words = {token.key: token.text for token in tokens(question.text) if token.text.isalpha()}
+    is_thing = [one.carries or one.word in DIMENSIONS for one in question.terms]  # "Deep" of "how deep".
+    floors = [FIXED if one.named else WORD_FLOOR for one in question.terms]
+    lacked = [n for n, one in enumerate(question.terms) if is_thing[n] and one.key in words and reach[n] < floors[n]]
+    names = [*question.names, *([n] for n in lacked if not any(n in name for name in question.names))]
+    return [" ".join(words[question.terms[n].key] for n in name) for name in names if set(name) <= set(lacked)]
 
 
 def _asks(evidence: Evidence, heading: str) -> bool:

@@ -468,15 +468,15 @@ class Evidence:
         listed = [one.block if self.is_listed(one) else None for one in self.statements]
         together = [[mine is not None and mine == its for its in listed] for mine in listed]
         self.agreement = np.maximum(self.agreement, together)  # What is quoted together is no rival of each other.
-        told = {name: self.values[:, place] for place, name in enumerate(FEATURES)}  # Its columns, not copies.
+        columns = {name: self.values[:, place] for place, name in enumerate(FEATURES)}  # Views, not copies.
         if meanings:
-            told["meaning"][:], told["meaning_above"][:] = meanings, np.array(meanings) - np.mean(meanings)
-        kind, score = told["kind"], told["score"]
-        whole = (told["near"] >= WHOLE) & (kind >= 0) & (told["lacking"] + told["unnamed"] + told["doubtful"] == 0)
-        holds_all = whole | ((told["near"] >= WHOLE) & (kind >= 0) & (told["unnamed"] == 0))
+            columns["meaning"][:], columns["meaning_above"][:] = meanings, np.array(meanings) - np.mean(meanings)
+        near, kind, score = (columns[name] for name in ("near", "kind", "score"))
+        holds_all = (near >= WHOLE) & (kind >= 0) & (columns["unnamed"] == 0)
+        whole = holds_all & (columns["lacking"] + columns["doubtful"] == 0)
         self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=NEAR_PASSAGE * holds_all.any()))
         # A passage on many things is far from the question that one statement in it answers.
-        score[:] = np.minimum(1.0, np.where(told["meaning"] > score, told["meaning"], score) + HOLDS_ALL * whole)
+        score[:] = np.minimum(1.0, np.where(columns["meaning"] > score, columns["meaning"], score) + HOLDS_ALL * whole)
 
     def _agree(self, one: Candidate, other: Candidate) -> bool:
         """Return whether two statements say the same: in the same words, or one figure where one is asked for.
