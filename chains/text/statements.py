@@ -307,7 +307,7 @@ class _Reader:
         if is_ruled or not (bare.startswith("|") or self.rows or self.columns):
             self.columns = _names(cells)
             self._add("head", start, end, cells)
-        elif _spans(cells) and not self._ends_ticked(place):
+        elif _spans(cells):
             is_note = cells[0].text.endswith(_CLOSED)  # "Children under 3 travel free."
             self.group = self.group if is_note else cells[0].text.rstrip(": ")
             place_of = (cells[0].start, cells[0].end) if is_note else (start, end)
@@ -320,12 +320,6 @@ class _Reader:
                 cells[0] = cells[0]._replace(text=self.rows[-1][0].text)
             self.rows.append(cells)
             self._add("row", start, end, cells)
-
-    def _ends_ticked(self, place: int) -> bool:
-        """Return whether a line is the last of a table with ticks: there a blank row has none, and is no label."""
-        following = self.lines[place + 1].text.strip() if place + 1 < len(self.lines) else ""
-        is_last = not following or not self._is_row(place + 1, following)
-        return is_last and any(cell.text in TICKS for row in self.rows for cell in row[1:])
 
     def _begin(self, kind: Literal["list", "table"]) -> None:
         """Begin a list or a table; a line without a closing mark above it announces it as one with a colon does."""

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
-from app.wings.offline.passages import Candidate, Entry, is_worked, older_rows
+from app.wings.offline.passages import Candidate, Entry, ended_rows, is_worked
 from app.wings.offline.question import COUNTRIES, Question
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
@@ -68,7 +68,7 @@ class Evidence:
         self.question, self.entries = question, entries
         left = left_titles([entry.title for entry in entries], question.text)
         is_dated = any(one.measure == "date" for one in question.quantities)
-        older = older_rows([] if is_dated else entries)
+        ended = ended_rows([] if is_dated else entries)
         found = [
             (statement, n)
             for n, entry in enumerate(entries)
@@ -93,7 +93,7 @@ class Evidence:
                     placed[at, row] = self._alone[at, row] = 0.0
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [
-            Candidate(one, n, row, left[n] or id(one) in older or not (is_dated or holds_on(one.said)))
+            Candidate(one, n, row, left[n] or id(one) in ended or not (is_dated or holds_on(one.said)))
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
         self._held = {  # The figures that some statement of a document holds.

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Final
 
 from app.wings.offline.matching import Matrix
@@ -23,10 +22,6 @@ _SUPPOSES: Final = re.compile(
     r"\W*(?:(?:worked |another )?example\b|for (?:example|instance)\b|suppose\b|assum(?:e|ing)\b|imagine\b)", re.I
 )
 _FIGURE: Final = re.compile(r"\d")
-_YEAR: Final = re.compile(r"\b20\d\d\b")
-_CONTENTS: Final = re.compile(
-    r"\W*(?:table of )?(?:contents|index|related|see also|navigation|menu|links|tags)\b", re.I
-)
 SHORTEST: Final = 2
 
 
@@ -110,12 +105,9 @@ def _below(statement: Statement, section: str) -> Statement:
     return replace(statement, lead=statement.above or section) if is_bare else statement
 
 
-def older_rows(shown: Sequence[Entry]) -> set[int]:
-    """Return the ids of the rows that a list of a later year has as well, whatever their titles: "Fees 2026".
-
-    So are the items and rows below "These prices were valid until 31 August", once that day has passed.
-    """
-    ended = {
+def ended_rows(shown: Sequence[Entry]) -> set[int]:
+    """Return the ids of the items and rows below "These prices were valid until 31 August", once that has passed."""
+    return {
         id(below)
         for entry in shown
         for place, one in enumerate(entry.statements)
@@ -123,18 +115,6 @@ def older_rows(shown: Sequence[Entry]) -> set[int]:
         for below in entry.statements[place + 1 :]
         if below.headings == one.headings and below.kind != "sentence"
     }
-    rows = [
-        (
-            row,
-            max(map(int, _YEAR.findall(entry.title)), default=0),
-            {(row.cells[0].text, name) for name in row.columns[1:]},
-        )
-        for entry in shown
-        for row in entry.statements
-        if row.kind == "row"
-    ]
-    latest = {key: year for _, year, keys in sorted(rows, key=itemgetter(1)) for key in keys}
-    return ended | {id(row) for row, year, keys in rows if year and any(latest[key] > year for key in keys)}
 
 
 def is_worked(statement: Statement, section: str) -> bool:
@@ -152,7 +132,7 @@ def _is_quotable(statement: Statement, *, is_last: bool) -> bool:
         return False
     if _OF_MAIL.match(statement.words):
         return False
-    if kind == "item" and (_LINKED.match(statement.words.strip("*_ ")) or _CONTENTS.match(statement.above)):
+    if kind == "item" and _LINKED.match(statement.words.strip("*_ ")):
         return False
     if statement.is_label and not statement.lead and kind != "item":
         return False

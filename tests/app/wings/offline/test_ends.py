@@ -242,22 +242,6 @@ def test_a_word_near_to_one_that_the_documents_use_is_not_that_word():
     assert beside < LACKING < alone
 
 
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
-        ("how much is the loom course", "Loom course – Fee: £70"),
-        ("how much was the loom course in 2023", "Loom course – Fee: £55"),
-        ("fee of the dye course", "Dye course – Fee: £40"),  # The newer list has no such row.
-    ],
-)
-def test_a_row_of_an_older_list_gives_way_to_that_of_a_newer_one(question, first):
-    rows = "| Course | Fee |\n|---|---|\n"
-    older = f"[Course fees 2023 > Fees]\n{rows}| Loom course | £55 |\n| Dye course | £40 |"
-    newer = f"[Prices 2026 > Fees]\n{rows}| Loom course | £70 |\n| Felt course | £35 |"
-    answer = ask(question, older, newer, scores=[0.8, 0.7])
-    assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
-
-
 OLD_CARDS = "Cards for ten visits that were bought before 2025 stay valid until 31 December 2027."
 
 

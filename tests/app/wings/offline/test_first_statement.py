@@ -123,15 +123,6 @@ FIRST = {
             "They do on Sundays.",
         )
     ],
-    "a row without any tick is no label, and what is left out takes no place": [
-        (
-            "[Huts]\nHuts are dry.\n\nHuts are old.\n\nHuts are small.\n\nHuts are dear.\n\nHuts are far.\n\n"
-            "Huts are warm.\n\n"
-            "| Hut | Stove | Well |\n|---|---|---|\n| North | ✓ | ✓ |\n| South | | ✓ |\n| East | ✓ | ✓ |\n| Peak | | |",
-            "which huts have no well",
-            "Peak – Well: no; Stove: no",
-        )
-    ],
     "the figure of a code counts nothing": [
         (
             "[Prices]\n| Code | Work | Price |\n|---|---|---|\n| K2 | Sole | 18 € |\n| K3 | Two or more soles | 30 € |",
