@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from chains.citations.cited_sentences import cited_sentences, sentences_of
 from chains.citations.markers import Marker, code_ranges, find_markers, inside, numbers_in
 from chains.citations.numbering import source_key
-from chains.citations.titles import Reference, read_names, read_titles, with_section
-from chains.citations.verification import verify
+from chains.citations.titles import Reference, read_names, read_titles
 from chains.state import Passage
 
 MOST_NOTES = 100
@@ -117,7 +115,6 @@ def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Referen
     """
     references, notes = read_notes(answer, shown, listed=bibliography(answer, shown))
     known: dict[str, list[Reference]] = {}
-    ambiguous: list[tuple[Marker, list[Passage]]] = []
     read_until = 0
     for marker in find_markers(answer):
         inside_another = marker.start < read_until  # ... that has been read whole.
@@ -125,36 +122,10 @@ def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Referen
             continue
         if marker.raw not in known:
             known[marker.raw] = read_titles(Marker(0, len(marker.raw), marker.raw), shown)
-        if not any(found.passage for found in known[marker.raw]) and not marker.escaped:
-            ambiguous += [(marker, some)] if (some := with_section(marker.inner, shown)) else []
         for found in known[marker.raw]:
             references.append(replace(found, start=found.start + marker.start, end=found.end + marker.start))
             read_until = marker.end
-    settled = _settled(answer, references, ambiguous, notes)
-    read = {(reference.start, reference.end) for reference in settled}
-    references = settled + [one for one in references if (one.start, one.end) not in read]
     return sorted(references, key=lambda reference: (reference.start, reference.end)), notes
-
-
-def _settled(
-    answer: str,
-    references: Sequence[Reference],
-    ambiguous: Sequence[tuple[Marker, list[Passage]]],
-    notes: Sequence[tuple[int, int]],
-) -> list[Reference]:
-    """Return a reference for each marker of a section of several documents, of which one supports its sentence."""
-    if not ambiguous:
-        return []
-    among = {(marker.start, marker.end): some for marker, some in ambiguous}
-    places = sorted({*among, *((reference.start, reference.end) for reference in references)})
-    sentences = sentences_of(answer, sorted({*places, *notes}))
-    found = []
-    for place, indices in zip(places, cited_sentences(sentences, places), strict=True):
-        words = [sentences[index].words for index in indices]
-        passages = [passage for passage in among.get(place, []) if verify(words, [passage], None).supported]
-        if len({source_key(passage)[0] for passage in passages}) == 1:
-            found.append(reference_to(passages[0], *place))
-    return found
 
 
 def read_numbers(answer: str, cited: Sequence[Passage]) -> list[Reference]:
