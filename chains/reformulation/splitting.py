@@ -24,7 +24,6 @@ _TAG: Final = 2  # "Right?" belongs to what stands before it, as does what begin
 _GREETING: Final = re.compile(r"\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening|day)|to whom)\b", re.I)
 _HEADER: Final = re.compile(r"\s*(?:(?:from|sent|date|to|cc|subject|re|fwd?):|$)", re.I)
 _FORMS: Final = {name: re.compile(form, re.I) for name, form in read_patterns(__package__, "splitting.txt")[1]}
-_AND: Final = re.compile(r"\s+and\s+", re.I)
 _QUESTION_END: Final = re.compile(r"(?<=\?)[\"\u201d\u2019')]*\s+")
 _URGENT: Final = word_set(  # Words that say when or how to answer, and not what.
     "accordingly again asap back convenience earliest possible quickly reply revert soon soonest thanks today urgently"
@@ -117,7 +116,7 @@ def _parts(sentences: Sequence[tuple[str, bool]]) -> list[Part]:
             asked_before = True
             for place, clause in enumerate(_clauses(sentence)):
                 context = _context(clause, leading, statements)
-                names = _named_twice(sentence) or any(term.shape in {"acronym", "name"} for term in terms(clause))
+                names = any(term.shape in {"acronym", "name"} for term in terms(clause))
                 found.append(Part(_bare(clause), context, joined=place > 0 and not names))
         else:
             if asked_before:
@@ -132,7 +131,7 @@ def _is_question(sentence: str) -> bool:
     if sentence.endswith(":"):
         return False
     is_marked = sentence.rstrip("\"\u201d\u2019')*_ ").endswith("?")
-    if is_marked or _FORMS["request"].match(sentence) or _named_twice(sentence):
+    if is_marked or _FORMS["request"].match(sentence):
         return True
     join = _FORMS["next_question"].search(sentence)
     is_joined = join is not None and _is_named(sentence[: join.start()], join)
@@ -150,23 +149,9 @@ def _is_courtesy(sentence: str) -> bool:
     return request is not None and all(term.light or term.text.lower() in _URGENT for term in rest)
 
 
-def _named_twice(sentence: str) -> list[str]:
-    """Return the short names of a sentence that says nothing else, where they begin or end alike; else nothing.
-
-    "Laundry price and towel price" asks for two things, and "bed and breakfast" for one.
-    """
-    sides = _AND.split(sentence)
-    words = [[term.key for term in terms(side) if not term.light] for side in sides]
-    are_names = all(1 < len(plain_words(side)) <= _LONGEST_GREETING for side in sides)
-    are_alike = all(words) and 1 in {len({each[end] for each in words}) for end in (0, -1)}
-    says_more = _FORMS["says"].search(sentence) or _FORMS["both"].search(sentence)
-    return sides if len(sides) > 1 and are_names and are_alike and not says_more else []
-
-
 def _clauses(sentence: str) -> Iterator[str]:
     """Yield the questions that a sentence joins by "and" or a comma."""
-    yield from (sides := _named_twice(sentence))[:-1]
-    sentence, start = sides[-1] if sides else sentence, 0
+    start = 0
     for join in _FORMS["next_question"].finditer(sentence):
         said, rest = sentence[start : join.start()], sentence[join.end() :]
         is_asked = (join["bare"] is None and _FORMS["asked"].search(said)) or _is_named(said, join)

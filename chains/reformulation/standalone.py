@@ -14,20 +14,17 @@ from chains.ports import WordSimilarity
 from chains.reformulation.terms import PREPOSITIONS, WORDS, Shape, Term, is_small_talk, terms, without_small_talk
 from chains.state import Passage
 from chains.text.quantities import UNITS
-from chains.text.tokens import DAYS, MONTHS
 from chains.text.words import one_error_away, plain_words, stem, word_set
 
 PRONOUNS, POINTING, ADDING, MEASURES, CONTACTS, ASKING, _WISHES = (
     word_set(WORDS[name]) for name in ("pronouns", "pointing", "adding", "measures", "contacts", "asking", "wishes")
 )
-CALENDAR: Final = frozenset(map(stem, (*DAYS, *MONTHS)))  # They say when, and are no subject.
 ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _DETERMINED, _LIMITING, _THERE = (
     re.compile(WORDS[name], re.IGNORECASE)
     for name in ("about", "opening", "defining", "correction", "denied", "return", "determiner", "limiting", "there")
 )
 Find = Callable[[str], Sequence[Passage]]  # Returns the passages for a query, best first.
 
-NEAR: Final = 0.3  # Below this similarity a first passage is of another thing, unless its heading has a word asked for.
 MARGIN: Final = 0.15  # A whole question is new where the passage of the other reading is so much further from it.
 HEADINGS: Final = ("title", "section", "section_path", "jurisdiction")  # What stands above a passage, in its metadata.
 LONG: Final = 4  # Shorter words begin too many others, and are one letter away from too many.
@@ -42,33 +39,17 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     alone = find(question)
     if not own or not alone:
         return False
-    is_headed = _missing(own, {**alone[0], "content": ""}, headings=("section",)) < len(own)
-    if _score(alone[0]) < NEAR and not is_headed:
-        return False
     missing, together = min(_missing(own, one) for one in alone[:2]), next(iter(find(leaned)), None)
-    if whole and together and missing == _missing(own, together) == len(own):
-        return True  # Neither reading finds them: what is carried over would only bring the subject before back.
     if together is None or 2 * missing > len(own):
         return together is None
     if whole:
         scores = (_score(one) for one in alone if one["content"] == together["content"])
         is_further = len(own) > 1 and _score(alone[0]) - next(scores, 0.0) >= MARGIN
         is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
-        is_other = (is_same or len(own) > 1) and _lacks_rest(leaned, own, _part(together, own))
+        is_other = (is_same or len(own) > 1) and _lacks_rest(leaned, own, together)
         return not missing and (is_further or is_other)
     difference = _missing(own, together) - missing
     return difference > 0 or (not difference and _lacks_rest(leaned, own, together))
-
-
-def _blocks(passages: Sequence[Passage]) -> list[Passage]:
-    """Return the paragraphs, lists and tables of passages, each as a passage."""
-    return [{**passage, "content": block} for passage in passages for block in passage["content"].split("\n\n")]
-
-
-def _part(passage: Passage, words: set[str]) -> Passage:
-    """Return a passage with those of its blocks alone that hold all of the words, if any do."""
-    held = [block["content"] for block in _blocks([passage]) if not _missing(words, block)]
-    return {**passage, "content": "\n\n".join(held) or passage["content"]}
 
 
 def _lacks_rest(leaned: str, own: set[str], passage: Passage) -> bool:
@@ -89,9 +70,9 @@ def _words(text: str, *shapes: Shape) -> set[str]:
     return {term.text.lower() for term in told} - MEASURES - CONTACTS if is_little else named
 
 
-def _missing(words: set[str], passage: Passage, headings: Sequence[str] = HEADINGS) -> int:
+def _missing(words: set[str], passage: Passage) -> int:
     """Return how many of the words the passage and the headings above it lack."""
-    held = plain_words(" ".join([*(str(passage["metadata"].get(name, "")) for name in headings), passage["content"]]))
+    held = plain_words(" ".join([*(str(passage["metadata"].get(name, "")) for name in HEADINGS), passage["content"]]))
     known = {*held, *map(stem, held), *("".join(pair) for pair in pairwise(held))}
     return sum(not _is_held("".join(plain_words(word)), known) for word in words)
 
@@ -124,16 +105,9 @@ def leaning(question: str) -> Leaning | None:
         return "fragment"
     said = {*plain_words(ABOUT.sub("", question, count=1))} - {term.key for term in named}
     asks = not ASKING.isdisjoint(said)
-    if not asks and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS or _is_bare(question)):
+    if not asks and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
         return "fragment"
     return "whole" if _has_gap(question, named) else None
-
-
-def _is_bare(question: str) -> bool:
-    """Return whether a question names nothing but a figure: "140 cm long?"."""
-    named = [term for term in terms(question) if not term.light and term.text.lower() not in MEASURES]
-    figures = [term for term in named if term.shape == "number"]
-    return bool(figures) and all(term in figures or term.text.lower() in UNITS for term in named)
 
 
 def lacks_subject(question: str) -> bool:
@@ -204,22 +178,11 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
         # An older question goes on that is named again; "cabins too" goes on with the last one.
         keys = {term.key for term in terms(asked) if ADDING.isdisjoint(plain_words(asked))}
         base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), None)
-        base = base or (find and how == "whole" and _told_with(asked, before, find)) or before[-1]
+        base = base or before[-1]
         leaned = _placed(asked, base, similarity, find) if how == "fragment" else completed(asked, base)
     if search is None or leaned == asked:
         return leaned
     return asked if stands_alone(asked, leaned, search, whole=how != "fragment") else leaned
-
-
-def _told_with(question: str, before: Sequence[str], find: Find) -> str | None:
-    """Return the last question of which some text says a word beside all that this one asks for."""
-    own = _words(question)
-    for text in reversed(before[-NAMING_QUESTIONS:]) if own else ():
-        told = [block for block in _blocks(find(completed(question, text))) if not _missing(own, block)]
-        said = [{term.text.lower()} for term in terms(text) if not term.light]
-        if any(not _missing(word, block) for block in told for word in said):
-            return text
-    return None
 
 
 def has_gap(question: str) -> bool:
@@ -228,7 +191,7 @@ def has_gap(question: str) -> bool:
     forms = (CORRECTION, RETURN) if leaning(question) == "whole" else (OPENING, CORRECTION, RETURN)
     leads = any(form.match(question) for form in forms) or PREPOSITIONS.intersection(words[:1])
     points = POINTING.intersection(words) or _THERE.search(question) or first_pronoun(question)
-    return bool(leads or _is_bare(question) or points)
+    return bool(leads or points)
 
 
 def _with_names(question: str, before: Sequence[str]) -> str:
@@ -255,8 +218,6 @@ def completed(question: str, base: str) -> str:
 def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: Find | None = None) -> str:
     """Return the question before with the fragment's terms in it: in place of one of its own, or behind."""
     old = terms(base)
-    if find and re.search(r"\bothers?\b", fragment, re.I) and all(term.shape == "number" for term in terms(fragment)):
-        return _asked_of_others(base, find(base))
     denied = {stem(word.lower()) for word in DENIED.findall(fragment)}
     known = {term.key for term in old} | denied
     new = [term for term in terms(fragment) if term.key not in known]
@@ -265,15 +226,9 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: F
     start = _LIMITING.search(fragment, 0, new[0].start)
     words = fragment[start.start() if start else new[0].start : new[-1].end]
     replaced = [term for term in old if term.key in denied]
-    codes = [term for term in old if term.shape != "word" or len(term.text) == 1]
-    behind = {one.key: two for one, two in _adjoining(base) if two in codes}
     modifiers = {two.key: one for one, two in _adjoining(base)}
-    before = {two.key: one.key for one, two in _adjoining(fragment)}
     counted, ahead = ({one.key: two for one, two in _adjoining(text)} for text in (base, fragment))
     for term in new if old else ():
-        if before.get(term.key) in behind:  # "Form E", and then "form AK".
-            replaced.append(behind[before[term.key]])
-            continue
         other = modifiers.get(ahead[term.key].key) if term.key in ahead else None
         if other and (other.shape == "number") == (term.shape == "number"):
             replaced.append(other)  # "River house", and then "the garden house".
@@ -287,8 +242,6 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: F
         replaced += [old[at]] if best > 0 and len(units) <= 1 else []  # "Two people" are no "45 minutes".
     if not replaced and find is not None:
         replaced = _twins(new, old, find(words), find(base))
-        if not replaced and has_gap(fragment):
-            replaced = _rivals(new, base, find(f"{base} {words}"))
     if not replaced:
         return f"{base.rstrip(' ?.!')} {words}"
     return base[: replaced[0].start] + words + base[replaced[0].end :]
@@ -313,14 +266,6 @@ def _twins(new: Sequence[Term], old: Sequence[Term], found: Sequence[Passage], b
     return next(filter(None, (_run(old, keys) for keys in named)), [])
 
 
-def _asked_of_others(base: str, found: Sequence[Passage]) -> str:
-    """Return a question on one row of a table with the other rows in its place."""
-    row, others = next(_named_rows(terms(base), found), ("", []))
-    for place in _run(terms(base), _keys(row)):
-        return base[: place.start] + " and ".join(others[:MOST_RENAMED]) + base[place.end :]
-    return base
-
-
 def _named_rows(old: Sequence[Term], found: Sequence[Passage]) -> Iterator[tuple[str, list[str]]]:
     """Yield the label of each row of a table that these words name, and those of the other rows."""
     known = {term.key for term in old}
@@ -332,23 +277,6 @@ def _run(old: Sequence[Term], keys: Container[str]) -> list[Term]:
     """Return the first of the words with one of the keys, with those in a row behind it: "fixed desk" is one name."""
     row = list(takewhile(lambda term: term.key in keys, dropwhile(lambda term: term.key not in keys, old)))
     return [row[0]._replace(end=row[-1].end)] if row else []
-
-
-def _rivals(new: Sequence[Term], base: str, found: Sequence[Passage]) -> list[Term]:
-    """Return the thing in a question that the nearest text on the new words lacks, where no text has all the words.
-
-    "The shop is open daily" has "shop" and "open", and not the "snack bar" of "when is the snack bar open?".
-    """
-    old, said = terms(base), {term.text.lower() for term in new}
-    is_when = all(term.shape == "number" or term.key in CALENDAR or term.text.lower() in UNITS for term in new)
-    texts = [block for block in _blocks(found) if not _missing(said, block)]
-    lacked = [[term for term in old if _missing({term.text.lower()}, text)] for text in texts]
-    least = min(lacked, key=len, default=[])
-    if is_when or new[0].preposition not in {"", "at", "in", "of"} or len(least) == len(old):
-        return []
-    things = (at for at, term in enumerate(old) if _DETERMINED.search(base, 0, term.start))
-    first = next((at for at in things if old[at] in least), len(old))
-    return _run(old[first:], {term.key for term in least})
 
 
 def _keys(text: str) -> set[str]:

@@ -89,10 +89,6 @@ def test_a_part_without_a_subject_inherits_it():
     )
 
 
-def test_two_names_take_nothing_from_each_other():
-    assert queries("laundry price and towel price?") == ["laundry price", "towel price"]
-
-
 def test_a_part_takes_from_the_conversation_what_it_lacks():
     before = [("user", "What is a Form D?"), ("assistant", "A certificate.")]
     assert queries("What does it cost and how long does it take?", before)[0].endswith("Form D")
@@ -132,22 +128,6 @@ SPLIT = {
         ("damaged cargo form and how long it takes", ["damaged cargo form", "how long it takes"]),
         ("locker prices and is parking free on sundays", ["locker prices", "is parking free on sundays"]),
         ("who signs and is liable for it", ["who signs and is liable for it"]),
-    ],
-    "two names that begin or end alike ask for two things": [
-        ("laundry price and towel price?", ["laundry price", "towel price?"]),
-        ("gate hours and office hours", ["gate hours", "office hours"]),
-        ("price of tea and price of milk and price of rolls?", ["price of tea", "price of milk", "price of rolls?"]),
-        *(
-            (question, [question])
-            for question in (
-                *(
-                    "bed and breakfast price?",
-                    "difference between gold plan and silver plan?",
-                    "research and development",
-                ),
-                *("gold card and silver card notice period?", "I lost my room key and my bike key"),
-            )
-        ),
     ],
     "a polite request is the question behind it": [
         ("Please let us know until when we can cancel a booking.", ["until when we can cancel a booking."]),
