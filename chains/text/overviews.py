@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from chains.text.tokens import tokens
-from chains.text.words import one_error_away, word_set
+from chains.text.words import one_error_away
 
 Form = Literal["list", "summary", "changes"]
 
@@ -41,9 +41,6 @@ _PATTERNS: Final[tuple[tuple[Form, str], ...]] = (
     ),
 )
 _FORMS: Final = [(form, re.compile(pattern, re.IGNORECASE)) for form, pattern in _PATTERNS]
-_ASKING: Final = word_set(  # Words of such a question that are read through a typing error.
-    "documents document docs summarize summarise summary overview changed changes different difference about"
-)
 _FORM_WORDS: Final = re.compile(
     rf"\b(?:{_KINDS}|{_THERE}|wh?ich|what|whats|list|show|know|have|got|on|about|changed?|changes|new|news|between|compared?|with|ones?"
     r"|differences?|differs?|different|summari[sz]e|sum|up|summary|overview|gist|outline|points|key|main|tl|dr|give|get"
@@ -76,22 +73,12 @@ def overview_of(question: str, editions: Collection[str] = ()) -> Overview | Non
         question: the user's words.
         editions: words of it that tell versions apart, and are no part of the subject.
     """
-    asked = re.sub(r"[^\W\d_]+", lambda word: _spelt(word[0]), question)
-    form = next((form for form, pattern in _FORMS if pattern.search(asked)), None)
+    form, asked = next((form for form, pattern in _FORMS if pattern.search(question)), None), question
     if form is None:
         return None
     for edition in editions:
         asked = asked.replace(edition, " ")
     return Overview(form, frozenset(word.key for word in tokens(_FORM_WORDS.sub(" ", asked)) if word.weight))
-
-
-def _spelt(word: str) -> str:
-    plain = word.lower()
-    if len(word) < FEWEST_LETTERS or plain in _ASKING:
-        return word
-    # One error changes two of the letters at most; few words are so near.
-    near = {asked for asked in _ASKING if abs(len(asked) - len(plain)) <= 1 and len({*asked} ^ {*plain}) <= 2}  # noqa: PLR2004
-    return next(iter(sorted(near & one_error_away(plain))), word) if near else word
 
 
 _near: Final = lru_cache(maxsize=16)(one_error_away)  # A word is compared with those of all titles.

@@ -142,15 +142,6 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(sorted([*timed, *figures], key=lambda one: one.start))
 
 
-def units_of(number: str, text: str) -> set[tuple[str, float]]:
-    """Return measure and size of the units that a number counts in a text: weeks, days; none where it stands alone."""
-    figures = quantities(text) if number[0].isdigit() and _ORDINARY.match(number) and float(number) else ()
-    given = [one for one in figures if number in {word.key for word in tokens(text[one.start : one.end])}]
-    is_alone = any(one.kind not in _WITH_UNITS for one in given)
-    ends = () if is_alone else ((one.kind, end) for one in given for end in (one.low, one.high))
-    return {(kind, round(end / float(number), 3)) for kind, end in ends}
-
-
 def _dates(text: str) -> Iterator[Quantity]:
     for match in _DATE.finditer(text):
         year, day = match["year"], int(match["day"] or match["late"] or 0)

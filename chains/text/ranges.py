@@ -10,9 +10,6 @@ from chains.text.quantities import UNITS, Quantity, quantities
 from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
 
-_EACH: Final = re.compile(rf"\b(?:an?|each|every|per)(?: further| additional| extra)? ({'|'.join(UNITS)})\b", re.I)
-# Measures that a question may be wrong about or tells in passing, and what has none.
-_FREE: Final = re.compile(r"$|%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 _CUT_OFF: Final = re.compile(r"\b(?:before|by|until|till|not later than|(after|later than|past))\s*$", re.I)
 _NAMING: Final = {**UNITS, "age": UNITS["years"]}  # Words in the name of a column that tell the unit of its cells.
 _SIZES: Final = frozenset({"length", "mass", "volume"})
@@ -21,16 +18,16 @@ _SIZES: Final = frozenset({"length", "mass", "volume"})
 def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]:
     """Return for each row of a table 1 where its ranges hold the most figures, -1 where another row's do, else 0.
 
-    Only columns with ranges or bounds count, or sizes where names repeat, and only where one of their rows holds the
-    figure. Where columns are named by ranges, and one of them holds it, all rows do.
+    Only columns with ranges or bounds count, and only where one of their rows holds the figure. Where columns are named
+    by ranges, and one of them holds it, all rows do.
     """
-    counts, is_key = [0] * len(rows), len({row.cells[0].text for row in rows}) == len(rows)
+    counts = [0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
         cells = [row.cells[place].text if place < len(row.cells) else "" for row in rows]
         read = list(map(quantities, cells))
         column = next((row.columns[place] for row in rows if place < len(row.columns)), "")
         if not any(one.is_range for some in read for one in some):
-            read = _steps(read) if _ELAPSED.search(column) else [] if is_key else _sized(read)
+            read = _steps(read) if _ELAPSED.search(column) else []
         for figure in wanted if read else ():
             pairs = zip(read, (tokens(f"{column} {cell}") for cell in cells), strict=True)
             holds = [any(is_within(given, figure, words) for given in cell) for cell, words in pairs]
@@ -58,12 +55,6 @@ def _steps(cells: Sequence[tuple[Quantity, ...]]) -> list[tuple[Quantity, ...]]:
         return []
     ends = [*(one.low - 1e-6 for one in points[1:]), float("inf")]
     return [(one._replace(high=end),) for one, end in zip(points, ends, strict=True)]
-
-
-def _sized(cells: Sequence[tuple[Quantity, ...]]) -> list[tuple[Quantity, ...]]:
-    """Return the figures of a column with one size in each row, as the lengths of lessons are."""
-    measures = {some[0].measure if len(some) == 1 else "" for some in cells}
-    return [] if len(measures) > 1 or any(map(_FREE.match, measures)) else list(cells)
 
 
 EXTREME: Final = re.compile(
@@ -124,19 +115,10 @@ def crossed(rows: Sequence[Statement], question: str) -> Statement | None:
     return labels.get(first if begins else second)
 
 
-_NUMBERED: Final = re.compile(r"(\D*[^\W\d])\W*(\d\w*)$")
-
-
-def ruled_out(rows: Sequence[Statement], question: str) -> list[bool]:
-    """Return which rows the question leaves out: those of another number, or that say "no" where it asks which do."""
-    pairs = zip(_numbered(rows, question), _denying(rows, question), strict=True)
-    return [is_numbered or is_denying for is_numbered, is_denying in pairs]
-
-
 _WHICH: Final = re.compile(r"\W*(?:which|what|who|list|name)\b", re.IGNORECASE)
 
 
-def _denying(rows: Sequence[Statement], question: str) -> list[bool]:
+def ruled_out(rows: Sequence[Statement], question: str) -> list[bool]:
     """Return which rows say "no" in the column that "Which plans have a mailbox?" names, or "yes" for "which not"."""
     asked = {word.key for word in tokens(question)} if _WHICH.match(question) else set()
     unwanted = "yes" if negates(question) else "no"
@@ -145,16 +127,6 @@ def _denying(rows: Sequence[Statement], question: str) -> list[bool]:
         if {"yes", "no"} <= {*cells} and asked >= {word.key for word in tokens(name)}:
             return [cell == unwanted for cell in cells]
     return [False] * len(rows)
-
-
-def _numbered(rows: Sequence[Statement], question: str) -> list[bool]:
-    """Return which rows have another number than the question names: of boxes 1 to 80, "Box 58" is one or none."""
-    names = [found for row in rows if (found := _NUMBERED.match(row.cells[0].text))]
-    kinds = {name[1].casefold() for name in names}
-    if len(kinds) > 1 or not names or len(names) < len(rows):
-        return [False] * len(rows)
-    asked = re.findall(rf"\b{re.escape(kinds.pop())}s?\W{{0,3}}(\d\w*)", question.casefold())
-    return [bool(asked) and name[2].casefold() not in asked for name in names]
 
 
 _FIRST: Final = re.compile(r"\b(?:first|1st)\b", re.IGNORECASE)
@@ -191,18 +163,6 @@ def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> 
         if measure == figure.measure:
             return one._replace(low=one.low * factor, high=one.high * factor).holds(figure)
     return (counts or figure.measure.isupper()) and one.holds(figure)
-
-
-def missed(statement: Statement, figures: Sequence[Quantity]) -> list[Quantity]:
-    """Return the figures that a sentence or item does not hold, though it has their measure."""
-    each = {UNITS[unit.lower()][0] for unit in _EACH.findall(statement.said)}  # "£7 an hour" is said of two hours.
-    missing = []
-    for figure in figures if statement.kind != "row" else ():
-        given = [quantity for quantity in statement.quantities if quantity.measure == figure.measure]
-        is_free = figure.measure in each or _FREE.match(figure.measure)
-        if given and not is_free and not any(quantity.holds(figure) for quantity in given):
-            missing.append(figure)
-    return missing
 
 
 def cut_offs(statement: Statement) -> list[Quantity]:

@@ -17,7 +17,6 @@ from chains.text.asking import LISTED, STRICT, fits, kinds
 from chains.text.letters import escape_brackets, one_line
 from chains.text.negation import NEGATION, negates
 from chains.text.quantities import DIMENSIONS
-from chains.text.ranges import missed
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -129,7 +128,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     is_agreed = bool(word) and {verdict(one, evidence) for one in close} <= {word, ""}
     if is_agreed and not quoted.startswith(first.statement.above or "?"):
         opening = quoted.partition(" ")[0]
-        is_name = (any(token.weight for token in tokens(opening)) and not negates(opening)) or opening == "I"
+        is_name = any(token.weight for token in tokens(opening)) and not negates(opening)
         quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
     own = np.maximum(first.strengths, evidence.matcher.rows([f"{entry.header} {entry.text}"])[0])
     missing, unsaid = _missing(evidence, reach), _missing(evidence, own)
@@ -296,7 +295,7 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     """Return the answer to a question for yes or no; "" where it is not sure."""
     question, text = evidence.question, VERDICT.sub("", one.text, count=1)  # Its own is on the question above it.
-    is_other = evidence.lacking(one) or evidence.unnamed(one) or missed(one.statement, question.quantities)
+    is_other = evidence.lacking(one) or evidence.unnamed(one)
     if "verdict" not in question.wants or is_other:
         return ""
     if one.statement.kind == "row":  # All its columns that say yes or no say the same.

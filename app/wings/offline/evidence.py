@@ -14,8 +14,8 @@ from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds
-from chains.text.quantities import Quantity, units_of
-from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, missed, ranged, ruled_out
+from chains.text.quantities import Quantity
+from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, ranged, ruled_out
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -86,22 +86,11 @@ class Evidence:
         for place in range(1, len(found)):  # "It is not given on cabins" speaks of what stands before it.
             if found[place][0].refers and found[place - 1][1] == found[place][1]:
                 placed[place] = np.maximum(placed[place], LEAD * placed[place - 1])
-        for row, term in enumerate(question.terms):  # "6 years" are not "six weeks".
-            units = units_of(term.key, question.text)
-            for at in np.flatnonzero(self._alone[:, row]).tolist() if units else ():
-                if (given := units_of(term.key, found[at][0].compared)) and not units & given:
-                    placed[at, row] = self._alone[at, row] = 0.0
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [
             Candidate(one, n, row, left[n] or id(one) in ended or not (is_dated or holds_on(one.said)))
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
-        self._held = {  # The figures that some statement of a document holds.
-            (entries[n].title, figure)
-            for figure in question.quantities
-            for one, n in found
-            if any(other.measure == figure.measure and other.holds(figure) for other in one.quantities)
-        }
         self.weights = self._weigh(placed)
         self._figures = np.array([term.key[0].isdigit() for term in question.terms], dtype=bool)
         self._replaced: list[int] = []
@@ -124,31 +113,10 @@ class Evidence:
             or self._is_of_another(one)
             or self._only_names(one.statement)
             or bool(new and one.strengths[new].max() < HEADER)  # It speaks of what was asked before: the other shift.
-            or not self._stands_on(one)
             for one, is_other, fit, is_before in zip(self.statements, other_rows, ranges, before, strict=True)
         ]
         self.values = self._measure(known, ranges)
         self.agreement = np.eye(len(self.statements))
-
-    def _stands_on(self, one: Candidate) -> bool:
-        """Return whether a statement speaks of what the question is asked on: one of its names, or of no country.
-
-        An abbreviation that no statement holds as it is written is one of the asker's own.
-        """
-        background, countries = self.question.background, {term.key for term in self.question.terms} & COUNTRIES
-        if countries and one.statement.kind == "row":
-            own = {token.key for token in tokens(one.statement.cells[0].text)} & COUNTRIES
-            if own and own.isdisjoint(countries):  # A row of another country.
-                return False
-        named = [name for name in background if any(self.question.terms[row].named for row in name)]
-        known = named + [
-            name
-            for name in background
-            if name not in named and any(other.strengths[name].min() >= HEADER for other in self.statements)
-        ]
-        if not known or any(self.holds(one, name) for name in known):
-            return True
-        return bool(named) and not self._names_country(one)
 
     def _names_country(self, one: Candidate) -> bool:
         """Return whether a statement, or what stands over it, names a country."""
@@ -161,15 +129,10 @@ class Evidence:
         return one.kind == "item" and one.is_label and asked.isdisjoint(words_of(one.lead).keys)
 
     def _is_of_another(self, one: Candidate) -> bool:
-        """Return whether a statement is of another country, or has another figure of a measure, than the question."""
+        """Return whether a statement is of another country than the question."""
         asked = self.question
         lacked = [name for name in asked.names if name not in asked.sides and not self.holds(one, name)]
-        if any(asked.terms[row].named for name in lacked for row in name) and self._names_country(one):
-            return True
-        is_limit = any(other.bound in {"most", "least"} for other in one.statement.quantities)
-        # "Up to 3 hours" answers "for 5 hours?" where nothing beside it does.
-        title = self.entries[one.entry].title
-        return any(not is_limit or (title, figure) in self._held for figure in missed(one.statement, asked.quantities))
+        return any(asked.terms[row].named for name in lacked for row in name) and self._names_country(one)
 
     def lacking(self, one: Candidate) -> float:
         """Return the share of the things that the question names which a statement lacks."""

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from chains.ports import WordSimilarity
@@ -82,8 +81,7 @@ class Question:
 
     Attributes:
         codes: numbers with letters (a container's, a booking's), which evidence must hold as written.
-        names: its names and figures, each by the places of its terms.
-        background: names of the statement that it is asked on; an answer has to hold one of them.
+        names: its names and figures, else the names of what it is asked on; each by the places of its terms.
         sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
         quantities: its figures, which ranges may hold; of a follow-up, `fresh_quantities` are its own.
         fresh: which terms are new, where the others are taken over from the questions before it; else empty.
@@ -95,7 +93,6 @@ class Question:
     wants: frozenset[Kind]
     codes: frozenset[str]
     names: list[list[int]]
-    background: list[list[int]]
     sides: list[list[int]]
     quantities: list[Quantity]
     fresh_quantities: list[Quantity]
@@ -119,10 +116,8 @@ def read(text: str, own: str = "", said: str = "") -> Question:
     asking = {token.key for token in tokens(own or joined)}
     context = [name for name in names if not any(terms[row].key in asking for row in name)]
     names, joint = ([one for one in some if one not in context] for some in (names, joint))
-    way = _way(joined, names, terms)  # Of a way from one place to another a statement has to hold one end.
-    names = [name for name in names if not any(name is end for end in way)]
     # A question that names another place is not asked on this one; a figure of the statement is the asker's own.
-    background = way + ([] if names else [name for name in context if all(terms[row].capital for row in name)])
+    names = names or [name for name in context if all(terms[row].capital for row in name)]
     if any(term.carries for term in terms if term.key in asking):
         weaker = (term._replace(asks=True, weight=CONTEXT_WORD * term.weight) for term in terms)
         terms = tuple(term if term.key in asking else other for term, other in zip(terms, weaker, strict=True))
@@ -137,7 +132,6 @@ def read(text: str, own: str = "", said: str = "") -> Question:
         wants=wants | {"definition"} if _WHAT_IS.search(asks_for) and len(terms) <= _SHORT_SUBJECT else wants,
         codes=frozenset(_CODE.findall(asks_for)),
         names=names,
-        background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
         quantities=_figures(asks_for),
         fresh_quantities=_figures(said),
@@ -202,15 +196,6 @@ def _terms(text: str, content: list[Token], *, trust_capitals: bool) -> list[Ter
         weight = WEIGHTS["word"] if token.start in nouns else token.weight
         found.setdefault(token.key, Term(token.key, fold(token.text), weight * share, named, capital, asks, fixed))
     return list(found.values())
-
-
-def _way(text: str, names: list[list[int]], terms: tuple[Term, ...]) -> list[list[int]]:
-    """Return the two countries of a question that a "to" joins: "Singapore to Indonesia"."""
-    countries = [name for name in names if all(terms[row].key in COUNTRIES for row in name)]
-    for start, end in pairwise(countries):
-        if re.search(rf"\b{terms[start[0]].word} (?:to|into) {terms[end[0]].word}\b", text, re.I):
-            return [start, end]
-    return []
 
 
 def _names(text: str, content: list[Token], terms: tuple[Term, ...]) -> tuple[list[list[int]], list[list[int]]]:

@@ -4,7 +4,7 @@ import pytest
 
 from chains.text import asking
 from chains.text.asking import gives_what_is_asked
-from chains.text.quantities import quantities, units_of
+from chains.text.quantities import quantities
 from chains.text.ranges import crossed, extreme, ranged, ruled_out
 from chains.text.statements import read_statements
 from chains.text.words import searchable
@@ -69,20 +69,6 @@ def test_a_quantity_tells_its_place():
 
     assert text[found.start : found.end] == "3 to 5 working days"
     assert (found.measure, found.low, found.high) == ("working duration", 3 * 1440, 5 * 1440)
-
-
-@pytest.mark.parametrize(
-    ("other", "alike"),
-    [
-        ("up to three days", False),
-        ("3-5 weeks", True),
-        ("3 week course", True),
-        ("3 kg", False),
-        ("21 days or 3 weeks", True),
-    ],
-)
-def test_a_number_counts_units_of_the_same_size(other, alike):
-    assert units_of("3", "in 3 weeks").isdisjoint(units_of("3", other)) != alike
 
 
 def test_of_a_day_that_no_calendar_has_only_the_year_is_a_date():
@@ -192,14 +178,6 @@ def test_the_hours_of_a_hotline_are_no_telephone_number():
     assert not gives_what_is_asked("Hotline: 24/7", "claims hotline")
 
 
-def test_a_numbered_row_is_the_one_of_its_number_or_none():
-    text = "| Box | Month | Year |\n| --- | --- | --- |\n| Box 48 | 58 | 590 |\n| Box 58 | 68 | 690 |"
-    rows = [one for one in read_statements(text) if one.kind == "row"]
-    assert ruled_out(rows, "What does box 58 cost a year?") == [True, False]
-    assert ruled_out(rows, "What does Box 81 cost?") == [True, True]
-    assert ruled_out(rows, "Which box costs 58 a month?") == [False, False]
-
-
 @pytest.mark.parametrize(
     ("question", "others"),
     [
@@ -229,19 +207,6 @@ def test_rows_that_say_no_are_left_out_where_it_is_asked_which_say_yes(question,
 )
 def test_figures_and_fiscal_years_have_one_form(text, expected):
     assert searchable(text) == expected
-
-
-def test_a_size_tells_rows_apart_only_where_their_names_repeat():
-    boats = "| Boat | Time | Fee |\n|---|---|---|\n| {} | 1 hour | £8 |\n| {} | 2 hours | £14 |"
-    asked = [one for one in quantities("a canoe for 120 min") if one.measure == "duration"]
-    repeated, own = (
-        ranged([one for one in read_statements(boats.format(*names)) if one.kind == "row"], asked)
-        for names in (("Canoe", "Canoe"), ("Canoe", "Kayak"))
-    )
-    assert (repeated, own) == ([-1.0, 1.0], [0.0, 0.0])  # The canoe is let for an hour, whatever is asked.
-    boxes = read_statements("| Box | Load |\n|---|---|\n| 20 cm | 2 kg |\n| 40 cm | 5 kg |")
-    named = ranged([one for one in boxes if one.kind == "row"], quantities("how many balls fit into a 40 cm box"))
-    assert named == [0.0, 0.0]  # Its name is no range that says more than its words.
 
 
 @pytest.mark.parametrize("written", ["3¹ EUR", "3* EUR", "EUR 3²", "**3** EUR"])

