@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="The question, in quotes.")],
     json: Annotated[bool, typer.Option("--json", help="Print the whole answer object.")] = False,
     top_k: Annotated[int | None, typer.Option(min=1, max=100, help="Number of passages to retrieve.")] = None,
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a passage.")] = None,

@@ -37,7 +37,6 @@ def evaluate(
         typer.Argument(
             metavar="QUESTIONS.jsonl",
             help="File with one JSON question per line; `sample` or `smoke`, sets on the sample corpus; or `safety`.",
-            show_default=False,
         ),
     ],
     *,
@@ -52,7 +51,6 @@ def evaluate(
         typer.Option(
             "--certify/--no-certify",
             help="Certify from which score on at most 10 % are wrong; only those are high then. Or remove that first.",
-            show_default=False,
         ),
     ] = None,
     compare: Annotated[
@@ -60,7 +58,6 @@ def evaluate(
         typer.Option(
             metavar="A.jsonl B.jsonl",
             help="Compare the rows (--json) of two earlier runs, before and after, without asking.",
-            show_default=False,
         ),
     ] = None,
     fail_under: Annotated[
@@ -68,7 +65,6 @@ def evaluate(
         typer.Option(
             metavar="METRIC=VALUE",
             help="Exit with 1 if the metric is worse than the value; repeatable. With --compare: of the later run.",
-            show_default=False,
         ),
     ] = None,
     langsmith: Annotated[
@@ -76,7 +72,6 @@ def evaluate(
         typer.Option(
             metavar="NAME",
             help="Upload the questions as this LangSmith dataset and the run as an experiment (LANGSMITH_API_KEY).",
-            show_default=False,
         ),
     ] = None,
     injection: Annotated[

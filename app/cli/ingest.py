@@ -36,7 +36,6 @@ def ingest(
             metavar="[PATH ...]",
             help="Folders or files; s3://, gs:// or az:// with a bucket; https:// with a web site or one of its files. "
             "Default: the sample corpus, into an index of its own.",
-            show_default=False,
         ),
     ] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Rebuild the index from nothing.")] = False,
@@ -49,10 +48,7 @@ def ingest(
     ray_address: Annotated[
         str | None,
         typer.Option(
-            "--ray-address",
-            metavar="HOST:PORT",
-            help="Head node of a Ray cluster; default: start Ray on this machine.",
-            show_default=False,
+            "--ray-address", metavar="HOST:PORT", help="Head node of a Ray cluster; default: start Ray on this machine."
         ),
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Watch the folders and ingest changes until Ctrl-C.")] = False,

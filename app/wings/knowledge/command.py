@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 def verify_proof(
     file: Annotated[
-        Path,
-        typer.Argument(
-            help="What `waypoint ask --proof FILE` wrote, or POST /api/certificate answered.", show_default=False
-        ),
+        Path, typer.Argument(help="What `waypoint ask --proof FILE` wrote, or POST /api/certificate answered.")
     ],
     documents: Annotated[
         Path | None,
@@ -83,12 +80,10 @@ def _reader(folder: Path) -> Reader:
 
 
 def why_not(
-    question: Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)],
-    expect: Annotated[str, typer.Option(help="The document: its id, title or file.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="The question, in quotes.")],
+    expect: Annotated[str, typer.Option(help="The document: its id, title or file.")],
     audience: Annotated[Audience, typer.Option(help="Audience of whom asked.")] = "internal",
-    jurisdiction: Annotated[
-        str | None, typer.Option(help="The only jurisdiction that was searched.", show_default=False)
-    ] = None,
+    jurisdiction: Annotated[str | None, typer.Option(help="The only jurisdiction that was searched.")] = None,
     top_k: Annotated[int | None, typer.Option(min=1, max=100, help="Number of passages to retrieve.")] = None,
 ) -> None:
     """Say where an answer lost a document that should be in it, and what brings it back."""
@@ -147,9 +142,7 @@ def _again(answer: "LoggedAnswer", services: "Service") -> dict[str, Any]:
     return {"same": same, "answer": proof["answer"], "answer_now": now["answer"], "outcome_now": now["outcome"]}
 
 
-def forget(
-    user: Annotated[str, typer.Argument(help="The user's id, as sessions or keys name it.", show_default=False)],
-) -> None:
+def forget(user: Annotated[str, typer.Argument(help="The user's id, as sessions or keys name it.")]) -> None:
     """Delete a user's answers and feedback from the log of answers, for good."""
     from app.wings.knowledge.answer_log import open_answers
 
@@ -160,8 +153,7 @@ def forget(
 
 def insights(
     folder: Annotated[
-        Path | None,
-        typer.Argument(help="Folder of your documents, which the index has to hold.", exists=True, show_default=False),
+        Path | None, typer.Argument(help="Folder of your documents, which the index has to hold.", exists=True)
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     since: Annotated[str, typer.Option(help="How far back: days or weeks, like 30d or 8w.")] = "30d",
