@@ -1,10 +1,9 @@
 """Read files and embed texts ahead of the writer; the default engine uses threads."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
-from threading import Condition
 from typing import Protocol
 
 from langchain_core.embeddings import Embeddings
@@ -17,8 +16,7 @@ from chains.ingestion.parsing import Parsed, Parser
 Suspicious = Callable[[Sequence[str]], Mapping[int, str]]
 Vectors = list[list[float]]
 
-# Files are read ahead until this many chunks wait for the writer.
-CHUNKS_AHEAD = 1024
+FILES_AHEAD = 8  # So many are read before the writer takes the first.
 
 
 class Engine(Protocol):
@@ -32,7 +30,7 @@ class Engine(Protocol):
         """Return how many batches of texts are worth embedding while the writer waits for the first of them."""
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
-        """Yield what each file holds, or why it cannot be used; a bounded number of chunks is read ahead."""
+        """Yield what each file holds, or why it cannot be used; a bounded number of files is read ahead."""
 
     def embed(self, texts: list[str]) -> Future[Vectors]: ...
 
@@ -70,48 +68,19 @@ class PlainEngine:
         self._reading, self._embeddings = reading, embeddings
         self.endings = reading.parser.endings
         self._reader, self._embedder = ThreadPoolExecutor(1, "read"), ThreadPoolExecutor(1, "embed")
-        self._changed, self._chunks, self._stopped = Condition(), 0, False
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
-        found: SimpleQueue[Parsed | Exception] = SimpleQueue()
-        self._reader.submit(self._read_ahead, files, found)
-        return (self._take(found) for _ in files)
+        begun: deque[Future[Parsed | IngestionError]] = deque()
+        for file in files:
+            begun.append(self._reader.submit(self._reading, file))
+            if len(begun) > FILES_AHEAD:
+                yield begun.popleft().result()
+        yield from (parsed.result() for parsed in begun)
 
     def embed(self, texts: list[str]) -> Future[Vectors]:
         return self._embedder.submit(self._embeddings.embed_documents, texts)
 
     def close(self) -> None:
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
         self._embedder.shutdown(wait=False, cancel_futures=True)
         self._reading.parser.close()
         self._reader.shutdown(cancel_futures=True)
-
-    def _read_ahead(self, files: Sequence[SourceFile], found: "SimpleQueue[Parsed | Exception]") -> None:
-        """Read files until CHUNKS_AHEAD chunks wait to be taken."""
-        for file in files:
-            parsed: Parsed | Exception
-            try:
-                parsed = self._reading(file)
-            except Exception as error:  # `_take` raises it.
-                parsed = error
-            with self._changed:
-                found.put(parsed)
-                self._chunks += _size(parsed)
-                self._changed.wait_for(lambda: self._stopped or self._chunks < CHUNKS_AHEAD)
-            if self._stopped:
-                return
-
-    def _take(self, found: "SimpleQueue[Parsed | Exception]") -> Parsed | IngestionError:
-        parsed = found.get()
-        with self._changed:
-            self._chunks -= _size(parsed)
-            self._changed.notify_all()
-        if isinstance(parsed, Parsed | IngestionError):
-            return parsed
-        raise parsed
-
-
-def _size(found: Parsed | Exception) -> int:
-    return len(found.chunks) if isinstance(found, Parsed) else 1

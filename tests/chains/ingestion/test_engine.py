@@ -68,17 +68,16 @@ def test_a_mistake_of_the_program_is_raised_where_its_file_is_taken():
             next(found)
 
 
-def test_reading_waits_where_enough_chunks_are_ahead(monkeypatch):
-    monkeypatch.setattr(engines, "CHUNKS_AHEAD", 3)
+def test_reading_waits_where_enough_files_are_ahead(monkeypatch):
+    monkeypatch.setattr(engines, "FILES_AHEAD", 2)
     parser = Names()
     with closing(PlainEngine(Reading(parser), WordEmbeddings())) as engine:
         found = engine.read(files(*"abcdefgh"))
-        for _ in range(3):
+        for begun in (3, 4):
+            next(found)
             assert parser.read.acquire(timeout=WAIT_S)
-        assert parser.begun == 3
-        next(found)
-        assert parser.read.acquire(timeout=WAIT_S)
-    assert parser.begun == 4
+            engine._reader.submit(int).result(WAIT_S)  # What was submitted before is done.
+            assert parser.begun == begun
 
 
 class WaitingEmbeddings(WordEmbeddings):
