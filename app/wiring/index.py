@@ -83,7 +83,7 @@ class Index:
         Args:
             given: folders, files, and addresses of buckets and web sites.
             reset: rebuild the index, and replace it at the end.
-            progress: called after each file with the number fetched, then with the number stored.
+            progress: called after each file with the number fetched, then with the number read.
             options: `dry_run` counts what would change, and changes nothing; `engine` reads the files and embeds them,
                 on the cluster at `ray_address`; of files and folders `only` these are read again.
 

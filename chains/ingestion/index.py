@@ -70,12 +70,6 @@ class Changes(NamedTuple):
     deleted: int = 0
 
 
-class _Batch(NamedTuple):
-    chunks: list[Document]
-    vectors: Future[Vectors]
-    documents: int  # Those that are complete when the batch is staged.
-
-
 class Writer:
     """Compares documents with an index, and stages what is new; `flush` stages what still waits.
 
@@ -99,18 +93,12 @@ class Writer:
         self._dry_run, self._tell = dry_run, tell
         self._held = 0 if reset else into.count()
         self._new: list[Document] = []
-        self._documents = 0
-        self._begun: deque[_Batch] = deque()
+        self._begun: deque[tuple[list[Document], Future[Vectors]]] = deque()
 
     @property
     def count(self) -> int:
         """Return how many chunks the index holds after the change."""
         return self._held + len(self.change.new) - len(self.change.stale)
-
-    @property
-    def waiting(self) -> int:
-        """Return how many documents are not staged yet."""
-        return self._documents + sum(batch.documents for batch in self._begun)
 
     def write(self, source: Source, chunks: Collection[Document]) -> Changes:
         keyed = {chunk_id(chunk): chunk for chunk in chunks}
@@ -122,9 +110,7 @@ class Writer:
             self.change.sources[source.doc_id] = source
         if not self._dry_run:
             staged = self._into.staged(new) if new else set()
-            waiting = [keyed[key].model_copy(update={"id": key}) for key in new if key not in staged]
-            self._new += waiting
-            self._documents += bool(waiting)
+            self._new += [keyed[key].model_copy(update={"id": key}) for key in new if key not in staged]
             if len(self._new) >= CHUNKS_A_BATCH:
                 self._begin()
         updated = min(len(new), len(stale))
@@ -143,21 +129,20 @@ class Writer:
 
     def _begin(self) -> None:
         """Begin to embed what waits, in batches of about the same size, and stage the oldest ones meanwhile."""
-        new, documents, self._new, self._documents = self._new, self._documents, [], 0
+        new, self._new = self._new, []
         count = max(1, len(new) // CHUNKS_A_BATCH) if new else 0
         for number in range(count):
             chunks = new[len(new) * number // count : len(new) * (number + 1) // count]
-            vectors = self._engine.embed([indexed_text(chunk) for chunk in chunks])
-            self._begun.append(_Batch(chunks, vectors, documents if number == count - 1 else 0))
+            self._begun.append((chunks, self._engine.embed([indexed_text(chunk) for chunk in chunks])))
             self._stage(leave=self._engine.batches)
             if self._tell and len(new) >= MANY_CHUNKS:
                 begun = len(new) * (number + 1) // count
-                self._tell(max(0, begun - sum(len(batch.chunks) for batch in self._begun)), len(new))
+                self._tell(max(0, begun - sum(len(chunks) for chunks, _ in self._begun)), len(new))
 
     def _stage(self, *, leave: int) -> None:
         while len(self._begun) > leave:
-            batch = self._begun.popleft()
-            self._into.stage(batch.chunks, batch.vectors.result())
+            chunks, vectors = self._begun.popleft()
+            self._into.stage(chunks, vectors.result())
 
 
 def chunk_id(chunk: Document) -> str:
@@ -225,17 +210,16 @@ def ingest(
     deleted. With `reset` the index counts as empty; in a `dry_run` nothing is staged. Of the files found, `only` those
     are read again, themselves or by their folder. `addresses` say where files came from, for citations to link to; what
     a user has `chosen` for a file wins over its folders and front matter. `progress` receives after each file how many
-    are staged.
+    are read.
 
     Raise IngestionError if a path does not exist. A file or a folder that cannot be read is reported, and what the
     index holds of it stays.
     """
     started = time.perf_counter()
-    done, name = 0, ""
 
     def tell(staged: int, total: int) -> None:
         if progress:
-            progress(done, len(files), f"{name}, {staged:,} of {total:,} chunks")
+            progress(number - 1, len(files), f"{file.relative}, {staged:,} of {total:,} chunks")
 
     writer = Writer(into, engine, reset=reset, dry_run=dry_run, tell=tell)
     sources = writer.sources
@@ -246,16 +230,14 @@ def ingest(
     files = [replace(file, root=one.root, chosen=one) if (one := choices.get(file.path)) else file for file in files]
     read: set[Path] = set()
     for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
-        name = file.relative
         try:
             report.internal += _add(report, file, parsed, writer=writer, address=(addresses or {}).get(file.path, ""))
             report.files += 1
             read.add(file.path)
         except IngestionError as error:
             report.problems.append(Problem(file.relative, str(error)))
-        done = number - writer.waiting
         if progress:
-            progress(done, len(files), file.relative)
+            progress(number, len(files), file.relative)
     writer.flush()
     if progress:
         progress(len(files), len(files), "done")
