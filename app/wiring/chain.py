@@ -16,9 +16,10 @@ from langchain_core.runnables.config import merge_configs
 
 import prompts
 from app import hooks
-from app.adapters.embeddings.cached import DiskCachedEmbeddings
+from app.adapters.embeddings.cached import CachedBatchEmbeddings
 from app.adapters.embeddings.onnx import half_of_the_cores
 from app.ledger.passages import Passages
+from app.ledger.work import LedgerCache
 from app.observability.call_log import named
 from app.ports import Moderation
 from app.settings import Settings
@@ -27,6 +28,7 @@ from app.wiring.index import Index, scanner_of
 from app.wiring.library import OFF, in_force
 from app.wiring.llm import OFFLINE, chat_model, condensing_model, offline_model
 from app.wiring.models import embedding_label, limits, retriever_of, word_similarity
+from app.wiring.storage import ledger_of
 from chains.answer_translation import TranslateAnswer
 from chains.callbacks import Deadline
 from chains.citations import CiteSources
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
+EXAMPLES_S = 30 * 86_400  # How long the vectors of a scope file's examples are kept.
 TRANSLATION_S = 10  # How long an answer waits for its translation.
 # What the service that POST /chat replaces gave its model.
 CHAT_PASSAGE_CHARACTERS, CHAT_TEMPERATURE = 1700, 0.4
@@ -153,7 +156,8 @@ def scope_gate(
     """
     if settings.retrieval.scope_file == OFF:
         return None
-    cached = DiskCachedEmbeddings(embeddings, model=embedding_label(settings))
+    store = LedgerCache(ledger_of(settings), ttl_s=EXAMPLES_S)
+    cached = CachedBatchEmbeddings(embeddings, store, model=embedding_label(settings))
     file = settings.retrieval.scope_file
     of_file = None if file is None else [ScopeGate(load_scope(Path(file)), cached)]
 

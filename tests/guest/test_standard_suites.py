@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -24,7 +23,7 @@ from langchain_tests.unit_tests import ChatModelUnitTests, ToolsUnitTests
 from pydantic import TypeAdapter
 
 import chains
-from app.adapters.embeddings.cached import CachedQuestionEmbeddings, DiskCachedEmbeddings, MemoizedEmbeddings
+from app.adapters.embeddings.cached import CachedBatchEmbeddings, CachedQuestionEmbeddings, MemoizedEmbeddings
 from app.adapters.embeddings.onnx import OnnxEmbeddings
 from app.adapters.llm.groq_compat import GroqModel
 from app.adapters.llm.openai_compatible import OpenAICompatibleModel
@@ -120,9 +119,10 @@ class CachedQuestions(Memoized):
     embedding_model_params = Memoized.embedding_model_params | {"vectors": vectors}
 
 
-class DiskCached(Memoized):
-    embeddings_class = DiskCachedEmbeddings
-    embedding_model_params = Memoized.embedding_model_params | {"model": "words", "folder": Path()}
+class CachedBatches(Memoized):
+    embeddings_class = CachedBatchEmbeddings
+    store = MemoryStore(capacity=2**20)
+    embedding_model_params = Memoized.embedding_model_params | {"model": "words", "store": store}
 
 
 class Undegraded:
@@ -203,7 +203,7 @@ def _classes(*suites: type[BaseStandardTests], of: tuple[type, ...]) -> dict[str
 globals().update(
     _classes(ChatModelIntegrationTests, ChatModelUnitTests, of=(Groq, OpenAICompatible, Resilient))
     | _classes(ChatModelIntegrationTests, of=(Offline,))
-    | _classes(EmbeddingsIntegrationTests, of=(Onnx, Memoized, CachedQuestions, DiskCached))
+    | _classes(EmbeddingsIntegrationTests, of=(Onnx, Memoized, CachedQuestions, CachedBatches))
     | _classes(SyncCacheTestSuite, AsyncCacheTestSuite, of=(Undegraded,))
     | _classes(RetrieversIntegrationTests, of=(Memory, Chroma, PostgreSQL, Mmr, CachedSimilarity))
     | _classes(ToolsIntegrationTests, ToolsUnitTests, of=(Ask, Search))

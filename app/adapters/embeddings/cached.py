@@ -1,18 +1,14 @@
-"""Embeddings that embed no text twice: in memory while a question is answered, in a cache, or in a file."""
+"""Embeddings that embed no text twice: in memory while a question is answered, or in a cache."""
 
 import hashlib
-import io
 from array import array
 from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
-import platformdirs
 from langchain_core.embeddings import Embeddings
 
-from app.ledger.private_files import write_atomically
-from chains.caching.typed_cache import TypedCache
+from chains.caching.typed_cache import ExpiringStore, StoreError, TypedCache
 
 
 class DelegatingEmbeddings(Embeddings):
@@ -61,28 +57,24 @@ class CachedQuestionEmbeddings(DelegatingEmbeddings):
         return vector
 
 
-class DiskCachedEmbeddings(DelegatingEmbeddings):
-    """Keeps the vectors of a batch of documents in a file, for texts that are the same at every start.
+class CachedBatchEmbeddings(DelegatingEmbeddings):
+    """Keeps the vectors of a batch of documents in a store, for texts that are the same at every start.
 
-    Questions are not kept. A file that is missing, broken or cannot be written only costs the time to embed. By default
-    files are in the user's cache folder.
+    Questions are not kept. A store that fails only costs the time to embed.
     """
 
-    def __init__(self, embeddings: Embeddings, *, model: str, folder: Path | None = None) -> None:
+    def __init__(self, embeddings: Embeddings, store: ExpiringStore, *, model: str) -> None:
         super().__init__(embeddings)
-        self._model = model
-        self._folder = folder or platformdirs.user_cache_path("waypoint-copilot")
+        self._store, self._model = store, model
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         key = hashlib.sha256("\0".join([self._model, *texts]).encode()).hexdigest()
-        file = self._folder / f"vectors-{key[:24]}.npy"
-        with suppress(OSError, ValueError, EOFError):
-            vectors: list[list[float]] = np.load(file, allow_pickle=False).tolist()
-            if len(vectors) == len(texts):
+        name = f"batch:{key}"
+        with suppress(StoreError):
+            if kept := self._store.get(name):
+                vectors: list[list[float]] = np.frombuffer(kept, "<f4").reshape(len(texts), -1).tolist()
                 return vectors
         vectors = self.embeddings.embed_documents(texts)
-        content = io.BytesIO()
-        np.save(content, np.asarray(vectors, dtype=np.float32))
-        with suppress(OSError):
-            write_atomically(file, content.getvalue())
+        with suppress(StoreError):
+            self._store.set(name, np.asarray(vectors, "<f4").tobytes())
         return vectors

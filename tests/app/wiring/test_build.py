@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import structlog
 
-from app.adapters.embeddings.cached import DiskCachedEmbeddings
+from app.adapters.embeddings.cached import CachedBatchEmbeddings
 from app.http.server import create_app
+from app.ledger import open_database
+from app.ledger.work import LedgerCache
 from app.settings import load_settings
 from app.wiring import Parts, Service, open_service
 from app.wiring.chain import confidence_strategy
@@ -25,10 +27,10 @@ def services(**settings) -> Service:
 
 
 def test_remembered_vectors_are_read_and_not_embedded_again_but_for_another_model_or_text(tmp_path):
-    inner = WordEmbeddings()
+    inner, store = WordEmbeddings(), LedgerCache(open_database(tmp_path / "ledger", collection="desk"), ttl_s=60)
 
     def remembered(*texts: str, model: str = "words") -> list[list[float]]:
-        return DiskCachedEmbeddings(inner, model=model, folder=tmp_path / "new").embed_documents([*texts])
+        return CachedBatchEmbeddings(inner, store, model=model).embed_documents([*texts])
 
     assert np.allclose(remembered("a b", "c"), remembered("a b", "c"))
     assert inner.embedded == 2
@@ -37,22 +39,11 @@ def test_remembered_vectors_are_read_and_not_embedded_again_but_for_another_mode
     assert inner.embedded == 4
 
 
-@pytest.mark.parametrize("broken", [b"", b"\x93NUMPY", b"no vectors"])
-def test_a_broken_memory_costs_the_embedding_and_nothing_else(tmp_path, broken):
-    inner = WordEmbeddings()
-    remembered = DiskCachedEmbeddings(inner, model="words", folder=tmp_path)
-    remembered.embed_documents(["a"])
-    [file] = tmp_path.iterdir()
-    file.write_bytes(broken)
-
-    assert remembered.embed_documents(["a"]) == inner.embed_documents(["a"])
-
-
-def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path):
+def test_a_store_that_cannot_be_used_costs_the_memory_only(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    remembered = DiskCachedEmbeddings(WordEmbeddings(), model="words", folder=tmp_path / "file" / "below")
+    store = LedgerCache(open_database(tmp_path / "file" / "ledger", collection="desk"), ttl_s=60)
 
-    assert len(remembered.embed_documents(["a", "b"])) == 2
+    assert len(CachedBatchEmbeddings(WordEmbeddings(), store, model="words").embed_documents(["a", "b"])) == 2
 
 
 @pytest.mark.parametrize("provider", ["groq", "openai-compatible"])
