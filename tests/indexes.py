@@ -10,14 +10,10 @@ from langchain_core.documents import Document
 from app.ledger import open_database
 from app.ledger.database import Database
 from app.ledger.index import PassageIndex, Row
-from app.ledger.passages import Passages, Recipe
+from app.ledger.passages import Passages
 from app.ledger.vectors import VectorIndex
 from chains.ingestion.index import Change
 from tests.fakes import WordEmbeddings
-
-
-def fields(chunk: Document) -> tuple[str, str, str]:
-    return chunk.metadata.get("title", ""), "", chunk.page_content
 
 
 def index_in(
@@ -27,13 +23,12 @@ def index_in(
     dimensions: int = 256,
     follower: Callable[[], VectorIndex | None] = lambda: None,
 ) -> PassageIndex:
-    recipe = Recipe(WordEmbeddings(dimensions), model, lambda chunk: chunk.page_content, fields)
-    return PassageIndex(database, recipe, follower)
+    return PassageIndex(database, WordEmbeddings(dimensions), model, follower)
 
 
 def put(index: PassageIndex, chunks: Mapping[str, Document], *, stale: Sequence[str] = (), reset: bool = False) -> None:
     """Add passages, in place of those with their ids, and delete stale ones."""
-    vectors = index.recipe.embeddings.embed_documents([chunk.page_content for chunk in chunks.values()])
+    vectors = index.embeddings.embed_documents([chunk.page_content for chunk in chunks.values()])
     rows = [
         Row(id_, chunk, np.array(vector, dtype=np.float32))
         for (id_, chunk), vector in zip(chunks.items(), vectors, strict=True)

@@ -8,10 +8,9 @@ from typing import Any
 from app.adapters.documents.process import IsolatedParser
 from app.ledger import open_database
 from app.ledger.index import PassageIndex
-from app.ledger.passages import Recipe
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.engine import PlainEngine, Reading, Suspicious
-from chains.ingestion.index import Report, indexed_fields, indexed_text, ingest
+from chains.ingestion.index import Report, ingest
 from tests.fakes import WordEmbeddings
 
 DOCUMENT = """---
@@ -49,8 +48,8 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self.corpus = folder / "corpus"
         self.embeddings = WordEmbeddings()
-        recipe = Recipe(self.embeddings, "words", indexed_text, indexed_fields)
-        self.index = PassageIndex(open_database(folder / "shelf.sqlite3", collection="kb"), recipe, lambda: None)
+        database = open_database(folder / "shelf.sqlite3", collection="kb")
+        self.index = PassageIndex(database, self.embeddings, "words", lambda: None)
         self.store = self.index
         self.write("01_regulatory/gst.md", DOCUMENT)
 

@@ -11,17 +11,18 @@ from uuid import uuid4
 
 import numpy as np
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from app.ledger.database import Database
-from app.ledger.passages import AT_ONCE, Held, Passages, Recipe
+from app.ledger.passages import AT_ONCE, Held, Passages
 from app.ledger.schema import BLOCK
 from app.ledger.vectors import VectorIndex, Vectors, from_vector, index_vectors, to_vector, to_wire
 from app.ledger.words import Searched, add_words, delete_words, metadata_of
 from chains.documents.audience import FILTERS
 from chains.errors import ConfigurationError, IndexBusyError, VectorStoreError
 from chains.ingestion.files import Source
-from chains.ingestion.index import Change
+from chains.ingestion.index import Change, indexed_fields
 from chains.logs import get_logger
 
 log = get_logger(__name__)
@@ -60,11 +61,17 @@ def as_json(value: Any) -> str:
 
 
 class PassageIndex(Held):
-    """The index in a ledger, whose passages are made by a recipe; `follower` is a second index of their vectors."""
+    """The index in a ledger, by the vectors of one embedding model; `follower` is a second index of them."""
 
-    def __init__(self, database: Database, recipe: Recipe, follower: Callable[[], VectorIndex | None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        embeddings: Embeddings,
+        embedding_model: str,
+        follower: Callable[[], VectorIndex | None],
+    ) -> None:
         super().__init__(database)
-        self.recipe = recipe
+        self.embeddings, self.embedding_model = embeddings, embedding_model
         self.vectors = Vectors(database, follower)
         self.place = f"{'postgres at' if database.dialect == 'postgresql' else 'the ledger'} {database.place}"
 
@@ -83,13 +90,13 @@ class PassageIndex(Held):
             if made_format not in {None, str(FORMAT)}:
                 msg = f"the index in {self.place} was made by an earlier version, in another form; {REBUILD}"
                 raise ConfigurationError(msg)
-            if made_with not in {None, self.recipe.embedding_model}:
+            if made_with not in {None, self.embedding_model}:
                 msg = (
                     f"the index in {self.place} was made with the embedding model {made_with!r}, "
-                    f"not {self.recipe.embedding_model!r}; {REBUILD}, or set EMBEDDING_MODEL"
+                    f"not {self.embedding_model!r}; {REBUILD}, or set EMBEDDING_MODEL"
                 )
                 raise ConfigurationError(msg)
-            return Passages(self.database, self.recipe, self.vectors, self.version())
+            return Passages(self.database, self.embeddings, self.vectors, self.version())
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -105,12 +112,12 @@ class PassageIndex(Held):
 
     def staged(self, ids: Sequence[str]) -> set[str]:
         query = "SELECT id FROM staged WHERE model = :model AND id = ANY(:ids)"
-        return {id_ for (id_,) in self.database.rows(query, model=self.recipe.embedding_model, ids=list(ids))}
+        return {id_ for (id_,) in self.database.rows(query, model=self.embedding_model, ids=list(ids))}
 
     def stage(self, chunks: Sequence[Document], vectors: Sequence[Sequence[float]]) -> None:
         def row(chunk: Document, vector: Sequence[float]) -> dict[str, Any]:
             said = {"id": chunk.id, "content": chunk.page_content, "meta": as_json(chunk.metadata)}
-            return said | {"model": self.recipe.embedding_model, "vector": from_vector(np.asarray(vector))}
+            return said | {"model": self.embedding_model, "vector": from_vector(np.asarray(vector))}
 
         self.database.run(STAGE, [row(*pair) for pair in zip(chunks, vectors, strict=True)])
 
@@ -135,7 +142,7 @@ class PassageIndex(Held):
             if not (self._write_sources(change, written or {}) or added or change.stale or change.reset):
                 return
             self.database.state("version", version)
-            self.database.state("embedding_model", self.recipe.embedding_model)
+            self.database.state("embedding_model", self.embedding_model)
             self.database.state("format", str(FORMAT))
         if self.database.dialect == "postgresql" and abs(self.count() - before) > GROWTH * before:
             with self.database.changing():
@@ -165,7 +172,7 @@ class PassageIndex(Held):
             numbered = list(enumerate(batch, start=number))
             self.database.add_rows("passages", COLUMNS, (_values(*each, encode(each[1].vector)) for each in numbered))
             words = [
-                Searched(place, document.metadata.get("audience") == "public", *self.recipe.fields(document))
+                Searched(place, document.metadata.get("audience") == "public", *indexed_fields(document))
                 for place, (_, document, _) in numbered
             ]
             add_words(self.database, words)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,16 +18,6 @@ from chains.ingestion.files import Source
 from chains.ports import ChunkPlace
 
 AT_ONCE = 1000  # How many passages one statement names.
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How passages become vectors and searchable words: their title, section path and text."""
-
-    embeddings: Embeddings
-    embedding_model: str
-    text: Callable[[Document], str]
-    fields: Callable[[Document], tuple[str, str, str]]
 
 
 class HeldDocument(NamedTuple):
@@ -80,9 +69,9 @@ class Passages(Held):
     It is a `ChunkStore` and a `WordIndex` for the retrievers. Similarities are cosines clipped to 0-1.
     """
 
-    def __init__(self, database: Database, recipe: Recipe, vectors: Vectors, version: str | None) -> None:
+    def __init__(self, database: Database, embeddings: Embeddings, vectors: Vectors, version: str | None) -> None:
         super().__init__(database)
-        self.version, self.embeddings, self._vectors = version, recipe.embeddings, vectors
+        self.version, self.embeddings, self._vectors = version, embeddings, vectors
         self._words, self._public_words = Words(database, public=False), Words(database, public=True)
 
     def reading(self) -> AbstractContextManager[object]:

@@ -145,7 +145,7 @@ class Index:
         if not reset:
             self.stored.open()  # This checks that it is of these settings.
         least = self.settings.ingestion.min_chunks
-        with closing(engine_of(self.settings, engine, ray_address, self.stored.recipe.embeddings)) as running:
+        with closing(engine_of(self.settings, engine, ray_address, self.stored.embeddings)) as running:
             options |= {"reset": reset, "dry_run": dry_run, "min_chunks": least}
             report, change = ingest(paths, into=self.stored, engine=running, **options)
         if not dry_run:

@@ -14,7 +14,7 @@ from app import hooks
 from app.ledger import earlier, open_database
 from app.ledger.database import Database
 from app.ledger.index import FORMAT, REBUILD, PassageIndex, Row
-from app.ledger.passages import AT_ONCE, Passages, Recipe
+from app.ledger.passages import AT_ONCE, Passages
 from app.settings import Settings
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
@@ -87,10 +87,8 @@ def ingest_command(settings: Settings) -> str:
 
 def stored_index(settings: Settings, embeddings: Embeddings) -> PassageIndex:
     """Return the index in the ledger, followed by the index of vectors that VECTOR_STORE_TYPE names, if it is one."""
-    from chains.ingestion.index import indexed_fields, indexed_text
-
-    recipe = Recipe(embeddings, embedding_label(settings), indexed_text, indexed_fields)
-    return PassageIndex(ledger_of(settings), recipe, lambda: hooks.load("vectors", settings.store.kind)(settings))
+    database, model = ledger_of(settings), embedding_label(settings)
+    return PassageIndex(database, embeddings, model, lambda: hooks.load("vectors", settings.store.kind)(settings))
 
 
 def no_vectors(_settings: Settings) -> None:
@@ -211,7 +209,7 @@ def bring_index_over(settings: Settings, index: PassageIndex) -> str | None:
         if old is None:
             return None
         log.warning("brings_index_over", place=old.place, into=index.place)
-        if old.made_format != FORMAT or old.model != index.recipe.embedding_model:
+        if old.made_format != FORMAT or old.model != index.embedding_model:
             msg = f"the index in {old.place} was made by an earlier version or with another model; {REBUILD}"
             raise ConfigurationError(msg)
         sources = {source.doc_id: source for source in old.sources}

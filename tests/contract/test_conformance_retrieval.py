@@ -112,7 +112,7 @@ def persisted_file(case, tmp_path, groq):
     index = index_in(open_database(tmp_path / "kb.sqlite3", collection="kb"))
     assert case["id"] in DEVIATIONS
     assert list(index.open().vectors(["a"])) == ["a"]
-    assert cast("WordEmbeddings", index.recipe.embeddings).embedded == case["expected"]["embed_calls_on_load"]
+    assert cast("WordEmbeddings", index.embeddings).embedded == case["expected"]["embed_calls_on_load"]
 
 
 def other_version(case, tmp_path, groq):

@@ -81,7 +81,7 @@ def test_one_that_is_gone_broken_or_behind_is_done_without_and_filled_again(tmp_
     again = followed(tmp_path)
     assert len(again.open().nearest(VECTOR, 20, {})) == again.count()
     again.vectors.close()
-    assert cast("WordEmbeddings", again.recipe.embeddings).embedded == 0
+    assert cast("WordEmbeddings", again.embeddings).embedded == 0
     if harm not in {"damaged", "locked"}:
         assert again.open().searched_by() == "chroma"
     else:

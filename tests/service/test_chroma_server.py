@@ -103,7 +103,7 @@ def test_a_collection_that_was_deleted_on_the_server_is_filled_again_without_emb
     assert list(again.open().nearest(vector, 1, {})) == ["a"]
     again.vectors.close()
     assert searched(again) == "chroma"
-    assert again.recipe.embeddings.embedded == 0
+    assert again.embeddings.embedded == 0
 
 
 @pytest.mark.slow
