@@ -2,13 +2,12 @@
 
 No thoughts are read, and a few times the tokens that were asked for at most: a request states the maximum, and a
 provider that ignores it, by mistake or on purpose, could write until the question's time is over. A degraded answer is
-marked with the reason, and stays out of LangChain's cache.
+marked with the reason.
 """
 
 import re
 from typing import Any, TypeVar
 
-from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
@@ -166,32 +165,3 @@ def marked(result: ChatResult, reason: str) -> ChatResult:
 
 def mark(reason: str) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={DEGRADED: reason}))
-
-
-class UndegradedCache(BaseCache):
-    """LangChain's `cache` of models, which keeps no degraded answer: the model may answer the next question."""
-
-    def __init__(self, cache: BaseCache) -> None:
-        self._cache = cache
-
-    def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        return self._cache.lookup(prompt, llm_string)
-
-    async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        return await self._cache.alookup(prompt, llm_string)
-
-    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        if not _degraded(return_val):
-            self._cache.update(prompt, llm_string, return_val)
-
-    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        if not _degraded(return_val):
-            await self._cache.aupdate(prompt, llm_string, return_val)
-
-    def clear(self, **kwargs: Any) -> None:
-        self._cache.clear(**kwargs)
-
-
-def _degraded(generations: RETURN_VAL_TYPE) -> bool:
-    messages = (generation.message for generation in generations if isinstance(generation, ChatGeneration))
-    return any(DEGRADED in message.response_metadata for message in messages)

@@ -8,14 +8,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from langchain_core.caches import BaseCache
-from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, LLMResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import ensure_config
 from pydantic import ConfigDict, Field, SkipValidation
 
@@ -24,7 +23,7 @@ from chains.clock import Clock
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation import compat
 from chains.generation.rate_limiter import RateLimiter, Reservation
-from chains.generation.reply import BROKE_OFF, Reply, UndegradedCache, mark, marked, readable, reason_of
+from chains.generation.reply import BROKE_OFF, Reply, mark, marked, readable, reason_of
 from chains.logs import get_logger
 from chains.metadata import DEGRADED
 from chains.ports import FourCharacters, TokenCounter
@@ -245,6 +244,7 @@ class ResilientChatModel(BaseChatModel):
     """Calls the `providers` in turn.
 
     Attributes:
+        cache: LangChain's cache of models is not asked: it would keep a degraded answer.
         providers: In order of preference; a request that one rejects is not sent to the next.
         last_resort: Answers without a network where no provider did; None makes it an error.
         max_tokens: The longest reply, in tokens; the rate limiter counts it beside the prompt.
@@ -253,6 +253,7 @@ class ResilientChatModel(BaseChatModel):
         keeps_deadline: Each request is made within the time of its call, so that the last resort can still answer.
     """
 
+    cache: BaseCache | bool | None = Field(False, exclude=True)
     providers: tuple[SkipValidation[Provider], ...] = Field(exclude=True)
     last_resort: BaseChatModel | None = Field(None, exclude=True)
     max_tokens: int = 500
@@ -273,19 +274,6 @@ class ResilientChatModel(BaseChatModel):
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
         # In traces, the run counts as one of the first provider's model.
         return compat.tracing_parameters(self.providers[0].model, stop, **kwargs)
-
-    def generate(self, *args: Any, **kwargs: Any) -> LLMResult:
-        """Return LangChain's result; a degraded answer is not kept in LangChain's cache of models."""
-        return super(ResilientChatModel, self._with_cache()).generate(*args, **kwargs)
-
-    async def agenerate(self, *args: Any, **kwargs: Any) -> LLMResult:
-        return await super(ResilientChatModel, self._with_cache()).agenerate(*args, **kwargs)
-
-    def _with_cache(self) -> Self:
-        cache = self.cache if isinstance(self.cache, BaseCache) else get_llm_cache()
-        if cache is None or self.cache is False:
-            return self
-        return self.model_copy(update={"cache": UndegradedCache(cache)})
 
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any

@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from langchain_core.caches import InMemoryCache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool
 from langchain_tests.base import BaseStandardTests
 from langchain_tests.integration_tests import (
-    AsyncCacheTestSuite,
     ChatModelIntegrationTests,
     EmbeddingsIntegrationTests,
     RetrieversIntegrationTests,
-    SyncCacheTestSuite,
     ToolsIntegrationTests,
 )
 from langchain_tests.unit_tests import ChatModelUnitTests, ToolsUnitTests
@@ -33,7 +30,6 @@ from app.wiring import Service
 from app.wiring.llm import providers
 from chains.caching.typed_cache import CacheStats, MemoryStore, TypedCache
 from chains.clock import Clock
-from chains.generation.reply import UndegradedCache
 from chains.generation.resilient import ResilientChatModel
 from tests.chains.gst import Shelf, gst_chain
 from tests.fakes import MODEL, FakeGroq, Reply, WordEmbeddings, fake_groq
@@ -125,12 +121,6 @@ class CachedBatches(Memoized):
     embedding_model_params = Memoized.embedding_model_params | {"model": "words", "store": store}
 
 
-class Undegraded:
-    @pytest.fixture
-    def cache(self) -> UndegradedCache:
-        return UndegradedCache(InMemoryCache())
-
-
 @pytest.fixture(scope="class")
 def _searched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Open the index that the class names, over four short documents."""
@@ -204,7 +194,6 @@ globals().update(
     _classes(ChatModelIntegrationTests, ChatModelUnitTests, of=(Groq, OpenAICompatible, Resilient))
     | _classes(ChatModelIntegrationTests, of=(Offline,))
     | _classes(EmbeddingsIntegrationTests, of=(Onnx, Memoized, CachedQuestions, CachedBatches))
-    | _classes(SyncCacheTestSuite, AsyncCacheTestSuite, of=(Undegraded,))
     | _classes(RetrieversIntegrationTests, of=(Memory, Chroma, PostgreSQL, Mmr, CachedSimilarity))
     | _classes(ToolsIntegrationTests, ToolsUnitTests, of=(Ask, Search))
 )
