@@ -241,10 +241,10 @@ def test_strangers_are_refused_and_so_is_another_method(url):
 
 
 def test_without_the_sdk_the_route_and_the_command_say_what_to_install(url, waypoint, monkeypatch):
-    for module in ("app.wings.mcp.routes", "app.wings.mcp.command"):
-        monkeypatch.setattr(f"{module}.find_spec", lambda _: None)
+    monkeypatch.setattr("app.wings.mcp.routes.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "app.wings.mcp.server", None)
     response = httpx.post(f"{url}/mcp", json=message("tools/list"), headers=bearer("staff") | ACCEPTED)
     code, _, err = waypoint("mcp")
 
     assert (response.status_code, response.json()["message"]) == (501, MISSING)
-    assert (code, "pip install mcp" in err) == (2, True)
+    assert (code, "pip install 'waypoint-copilot[mcp]'" in err) == (2, True)
