@@ -180,31 +180,6 @@ def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
 OFFLINE = "offline"
 
 
-class CompletionObject(BaseModel):
-    """OpenAI's chat completion; `waypoint` adds outcome, confidence and trace id."""
-
-    id: str
-    object: Literal["chat.completion"]
-    created: int
-    model: str
-    choices: list[Any]
-    usage: dict[str, int]
-    waypoint: dict[str, Any]
-
-
-class ResponseObject(BaseModel):
-    """OpenAI's response; `waypoint` adds outcome, confidence and trace id."""
-
-    id: str
-    object: Literal["response"]
-    created_at: int
-    status: Literal["completed", "incomplete", "in_progress"]
-    model: str
-    output: list[Any]
-    usage: dict[str, Any] | None
-    waypoint: dict[str, Any] | None = None
-
-
 class Model(BaseModel):
     """A model that answers."""
 
@@ -246,7 +221,6 @@ def completions_router(services: Service) -> APIRouter:
 
     @router.post(
         "/chat/completions",
-        response_model=CompletionObject,
         responses=ok_response(_COMPLETION, "The answer, or server-sent events of `chat.completion.chunk`"),
     )
     @conversation
@@ -257,7 +231,7 @@ def completions_router(services: Service) -> APIRouter:
 
     responses = ok_response(_RESPONSE, "The answer, or server-sent events")
 
-    @router.post("/responses", response_model=ResponseObject, responses=responses)
+    @router.post("/responses", responses=responses)
     @conversation
     async def create_response(request: Request, body: ResponseBody) -> HttpResponse:
         """Answer the input, whole or as a stream."""
