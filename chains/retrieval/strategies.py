@@ -48,6 +48,8 @@ def cosines(rows: NDArray[np.float32], vector: Sequence[float]) -> NDArray[np.fl
 BM25_WEIGHT = 0.025
 # A chunk of a text without headings also gets this much of its better neighbour's BM25.
 NEIGHBOUR_WEIGHT = 0.2
+# Among a few passages no BM25 is high: what has this, and this share of the best, is found however far in meaning.
+RARE, MOST_WORDS = 1.0, 0.5
 # Among the chunks of a long document that the question names the words say less, since all share the subject's, and
 # all stand before those of others. Flat between .0075 and .0125, and between .1 and .4.
 BM25_WEIGHT_NAMED, NAMED_WEIGHT = 0.01, 0.2
@@ -200,11 +202,15 @@ class HybridRetriever(ChunkRetriever):
             named = self.words.named(asked, filters.where())
         vector = self.store.embeddings.embed_query(asked)
         with self.store.reading():
-            ranked = rank(*self._candidates(asked, vector, max(self.candidates, top_k), filters), named=named)
+            candidates, bm25 = self._candidates(asked, vector, max(self.candidates, top_k), filters)
+            ranked = rank(candidates, bm25, named=named)
             # A long table as a whole is near to nothing; what is named leads by its fused score, however far it is.
-            by_words = threshold == self.threshold and not named
-            best = [hit for hit in ranked if (hit.fused if by_words else hit.score) >= threshold][:top_k]
-            scores = {one.id: {SCORE: one.score, FUSED_SCORE: round(one.fused, 6)} for one in best}
+            if threshold == self.threshold and not named:
+                most = max(RARE, MOST_WORDS * max(bm25.values(), default=0.0))
+                best = [hit for hit in ranked if hit.fused >= threshold or bm25.get(hit.id, 0.0) >= most]
+            else:
+                best = [hit for hit in ranked if hit.score >= threshold]
+            scores = {one.id: {SCORE: one.score, FUSED_SCORE: round(one.fused, 6)} for one in best[:top_k]}
             return fetched(self.store, scores)
 
     def _candidates(

@@ -125,6 +125,11 @@ def test_a_passage_with_the_words_of_a_question_is_found_below_the_retrievers_ow
     assert hybrid(desk).invoke("weekly Surabaya", threshold=least) == []
 
 
+def test_the_rare_words_of_a_question_find_their_passage_among_few_however_far_it_is(desk):
+    assert names(hybrid(desk, threshold=0.95).invoke("weekly Surabaya")) == {"sailing"}
+    assert hybrid(desk, threshold=0.95).invoke("the rate") == []
+
+
 def test_the_retrievers_own_threshold_is_the_same_where_a_call_sends_it(desk):
     """The form of /copilot has defaults, which it sends with each question."""
     [best] = [one for one in hybrid(desk, threshold=0.0).invoke("weekly Surabaya") if one.id == "sailing"]
