@@ -108,7 +108,7 @@ _AGE: Final = re.compile(LISTS["age"], re.IGNORECASE)
 _LABELS: Final = word_set(LISTS["labels"])
 _DIALLED: Final = word_set("call dial ring phone")  # "Call 112", but "call 20 minutes ahead".
 LONGEST_WAIT: Final = 99
-_JOINS: Final = re.compile(r"\s*(?:-|–|—|to|and|until|through)\s*(?:[A-Z]{0,3}[$€£¥]\s?|[A-Z]{3}\s)?$", re.IGNORECASE)
+JOINS: Final = re.compile(r"\s*(?:-|–|—|to|and|until|through)\s*(?:[A-Z]{0,3}[$€£¥]\s?|[A-Z]{3}\s)?$", re.IGNORECASE)
 _MONTH: Final = rf"(?P<month>{'|'.join(MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _DATE: Final = re.compile(
     rf"\b(?P<iso>(?:19|20)\d\d-\d\d-\d\d)\b|\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?\s)?{_MONTH}"
@@ -145,7 +145,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 def _dates(text: str) -> Iterator[Quantity]:
     for match in _DATE.finditer(text):
         year, day = match["year"], int(match["day"] or match["late"] or 0)
-        if not match["iso"] and not year and (not day or match["month"][0].islower()):
+        if not match["iso"] and not year and (not day or match["month"] == "may"):
             continue  # "March" alone, or the verb "may".
         measure = "date" if year or match["iso"] else "day of the year"
         try:
@@ -265,5 +265,5 @@ def _is_range(text: str, first: Quantity, last: Quantity) -> bool:
     gap = text[first.start + (digits.end() if digits else 0) : last.start]
     alone = first.measure in {"", last.measure} or not last.measure
     between = "between" in text[max(0, first.start - 12) : first.start].lower()
-    joined = _JOINS.fullmatch(gap) or _JOINS.fullmatch(text[first.end : last.start])
+    joined = JOINS.fullmatch(gap) or JOINS.fullmatch(text[first.end : last.start])
     return bool(alone and joined and first.high != last.high and (between or "and" not in gap.lower()))

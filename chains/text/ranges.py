@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from itertools import pairwise
 from typing import Final
 
 from chains.text.negation import negates
-from chains.text.quantities import UNITS, Quantity, quantities
+from chains.text.quantities import JOINS, UNITS, Quantity, quantities
 from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
 
@@ -24,7 +25,7 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
     counts = [0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
         cells = [row.cells[place].text if place < len(row.cells) else "" for row in rows]
-        read = list(map(quantities, cells))
+        read = [(*quantities(cell), *seasons(cell)) for cell in cells]
         column = next((row.columns[place] for row in rows if place < len(row.columns)), "")
         if not any(one.is_range for some in read for one in some):
             read = _steps(read) if _ELAPSED.search(column) else []
@@ -165,8 +166,21 @@ def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> 
     return (counts or figure.measure.isupper()) and one.holds(figure)
 
 
-def cut_offs(statement: Statement) -> list[Quantity]:
-    """Return the times of day up to or from which a statement holds, with their bounds: "before 15:00"."""
+_FIRST_DAY, _LAST_DAY = date(2000, 1, 1).toordinal(), date(2000, 12, 31).toordinal()  # Of a day without a year.
+
+
+def seasons(text: str) -> list[Quantity]:
+    """Return the parts of the year that a text names by two days: "15 June to 15 September"; two over New Year."""
+    days = [one for one in quantities(text) if one.measure == "day of the year"]
+    joined = [(low, high) for low, high in pairwise(days) if JOINS.fullmatch(text[low.end : high.start])]
+    parts = [(one, last.high if one.low <= last.high else _LAST_DAY) for one, last in joined]
+    parts += [(one._replace(low=_FIRST_DAY), last.high) for one, last in joined if one.low > last.high]
+    return [one._replace(high=end, bound="exact") for one, end in parts]
+
+
+def limits_of(statement: Statement) -> list[Quantity]:
+    """Return the times of day up to or from which a statement holds ("before 15:00"), and the parts of the year."""
     times = [quantity for quantity in statement.quantities if quantity.measure == "time of day"]
     said = [(_CUT_OFF.search(statement.words[: time.start]), time) for time in times]
-    return [time._replace(bound="least" if words[1] else "most") for words, time in said if words]
+    cut_offs = [time._replace(bound="least" if words[1] else "most") for words, time in said if words]
+    return cut_offs + seasons(statement.said)

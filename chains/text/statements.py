@@ -479,8 +479,10 @@ def _spell_ticks(statements: list[Statement], rows: Sequence[int]) -> None:
     if not yes & {*cells}:
         return
     is_matrix = sum(text in yes or text in no or not text for text in cells) > len(cells) / 2
-    words = dict.fromkeys(yes, "yes") | dict.fromkeys(no, "no") | ({"": "no"} if is_matrix else {})
-    for place in rows if is_matrix else ():
+    words = dict.fromkeys(yes, "yes") | dict.fromkeys(no, "no") | {"": "no"}
+    if not is_matrix:  # A cross of its own kind, or a tick, means nothing else.
+        words = {mark: word for mark, word in words.items() if mark in TICKS | CROSSES - {""}}
+    for place in rows:
         first, *others = statements[place].cells
         spelled = (cell._replace(text=words.get(cell.text, cell.text)) for cell in others)
         statements[place] = replace(statements[place], cells=(first, *spelled))

@@ -11,12 +11,12 @@ import prompts
 from app.wings.offline.evidence import FEATURES, FIXED, HEADER, TOLD, VERDICT, Evidence
 from app.wings.offline.matching import WORD_FLOOR, Matrix, repeats, words_of
 from app.wings.offline.passages import Candidate
-from app.wings.offline.question import WORDS
+from app.wings.offline.question import WORDS, Question
 from app.wings.offline.ranker import Ranker
 from chains.text.asking import LISTED, STRICT, fits, kinds
 from chains.text.letters import escape_brackets, one_line
 from chains.text.negation import NEGATION, negates
-from chains.text.quantities import DIMENSIONS
+from chains.text.quantities import DIMENSIONS, quantities
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -30,6 +30,7 @@ ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader 
 OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
 """The most without what a follow-up names anew; without a name or figure, or with what speaks against. Below the most
 the likelier stays ahead."""
+_OPEN, _CLOSED = re.compile(r"\bopen\b", re.IGNORECASE), frozenset({"closed", "shut"})
 FEWEST_COLUMNS: Final = 3  # With fewer there is one cell beside the name, and no order.
 MOST_NAMED: Final = 0.6
 _DIGIT: Final = re.compile(r"\d")
@@ -127,9 +128,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     word = verdict(first, evidence) if is_sure and not sides and not VERDICT.match(quoted) else ""
     is_agreed = bool(word) and {verdict(one, evidence) for one in close} <= {word, ""}
     if is_agreed and not quoted.startswith(first.statement.above or "?"):
-        opening = quoted.partition(" ")[0]
-        is_name = any(token.weight for token in tokens(opening)) and not negates(opening)
-        quoted = f"{word}, {quoted if is_name else quoted[:1].lower() + quoted[1:]}"
+        quoted = f"{word}. {quoted}"
     own = np.maximum(first.strengths, evidence.matcher.rows([f"{entry.header} {entry.text}"])[0])
     missing, unsaid = _missing(evidence, reach), _missing(evidence, own)
     return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=missing, unsaid=unsaid)
@@ -202,7 +201,7 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
         return [" ".join(items)]  # Its heading asks, and all below it answers.
     is_short = kind == "row" and not together and len(items) <= LONGEST_LIST and evidence.adds_nothing(one)
     is_single = bool(evidence.question.sides) or "definition" in wants
-    is_whole = not is_single and (is_short or evidence.is_listed(one))
+    is_whole = not is_single and (is_short or evidence.is_listed(one) or is_scale(one, evidence))
     if is_whole or (kind == "item" and wants & LISTED):
         return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
     if (whole := in_context(one.statement, evidence.entries[one.entry].statements)) != [one.statement]:
@@ -212,6 +211,15 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
         rows = [item for item, found in zip(items, reach, strict=True) if found >= reach.max() - _TIE]
         return rows if one.text in rows else [one.text]
     return [one.text]
+
+
+def is_scale(one: Candidate, evidence: Evidence) -> bool:
+    """Return whether an item is a step of a scale, as of notice, and the question does not say where on it."""
+    entry = evidence.entries[one.entry]
+    steps = [other.quantities for other in entry.statements if other.block == one.statement.block]
+    measures = [{step.measure for step in steps if step.is_range and step.measure} for steps in steps]
+    shared = set.intersection(*measures) - {figure.measure for figure in evidence.question.quantities}
+    return one.statement.kind == "item" and len(steps) > 1 and bool(shared)
 
 
 def in_context(statement: Statement, statements: Sequence[Statement]) -> list[Statement]:
@@ -292,16 +300,30 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
     return [int(place) + 1 for place in np.flatnonzero(named if named.any() else by_kind)]
 
 
+def _told(cell: str, question: Question) -> Verdict:
+    """Return what a cell answers: it says so, or gives the hours of what the question asks whether it is open."""
+    said = cell.lower()
+    if said in {"yes", "no"} or not _OPEN.search(question.text):
+        return "Yes" if said == "yes" else "No" if said == "no" else ""
+    hours = [one for one in quantities(cell) if one.measure == "hours of a day"]
+    times = [one for one in question.quantities if one.measure == "time of day"]
+    if not times:
+        return "No" if said in _CLOSED else "Yes" if any(map(str.isdigit, said)) else ""
+    is_open = any(one.low <= time.low < one.high for one in hours for time in times)
+    return "Yes" if is_open else "No" if hours or said in _CLOSED else ""
+
+
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     """Return the answer to a question for yes or no; "" where it is not sure."""
     question, text = evidence.question, VERDICT.sub("", one.text, count=1)  # Its own is on the question above it.
     is_other = evidence.lacking(one) or evidence.unnamed(one)
     if "verdict" not in question.wants or is_other:
         return ""
-    if one.statement.kind == "row":  # All its columns that say yes or no say the same.
-        values = {said for cell in one.statement.cells if (said := cell.text.lower()) in {"yes", "no"}}
-        is_sure = len(values) == 1 and not negates(question.text)
-        return "" if not is_sure else "Yes" if values == {"yes"} else "No"
+    if one.statement.kind == "row":
+        cells = one.statement.cells
+        named = [cells[at] for at in _asked_columns(evidence, one.statement) if at < len(cells)]
+        values = {_told(cell.text, question) for cell in named or cells[1:]} - ({""} if not named else set[str]())
+        return values.pop() if len(values) == 1 and not negates(question.text) else ""
     asked, *asked_without = _WITHOUT.split(question.text, maxsplit=1)
     said, *without = _WITHOUT.split(text, maxsplit=1)
     negations = len(NEGATION.findall(said)) + bool(_DENIES.search(said))

@@ -9,15 +9,16 @@ import numpy as np
 
 from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
 from app.wings.offline.passages import Candidate, Entry, ended_rows, is_worked
-from app.wings.offline.question import COUNTRIES, Question
+from app.wings.offline.question import COUNTRIES, FEAST_WORDS, Question
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds
 from chains.text.quantities import Quantity
-from chains.text.ranges import EXTREME, counted, crossed, cut_offs, extreme, is_within, ranged, ruled_out
+from chains.text.ranges import EXTREME, counted, crossed, extreme, is_within, limits_of, ranged, ruled_out
 from chains.text.statements import Statement
-from chains.text.tokens import tokens
+from chains.text.tokens import MONTHS, tokens
+from chains.text.words import stem
 
 FEATURES: Final = (  # What is measured; what is not known, or not yet, is not a number.
     *("near", "kind", "place", "lacking", "range", "unnamed", "doubtful", "score", "meaning", "meaning_above", AHEAD),
@@ -36,7 +37,7 @@ _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
 MOST_LACKING: Final = 0.34  # Of what the question names, the most that a statement may lack whose limit tells.
-_CLOCK: Final = re.compile(r"\d|[ap]m$")
+_HALVES: Final = frozenset({"am", "pm"})
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
 _RANKS: Final = re.compile(  # Words that compare the rows of a table.
     r"\b(?:most|least|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|t|w|for)est)[a-z]{3,}est|preced\w+|succeed\w+|next|previous"
@@ -92,7 +93,9 @@ class Evidence:
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
         self.weights = self._weigh(placed)
-        self._figures = np.array([term.key[0].isdigit() for term in question.terms], dtype=bool)
+        self._is_day = any(one.measure == "day of the year" for one in question.quantities)
+        said = {*FEAST_WORDS, *map(stem, MONTHS)} if self._is_day else set[str]()  # A season that holds it says them.
+        self._figures = np.array([term.key[0].isdigit() or term.key in said for term in question.terms], dtype=bool)
         self._replaced: list[int] = []
         self._extremes: list[Statement] = []  # The rows that a superlative names: "the cheapest".
         self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
@@ -254,7 +257,7 @@ class Evidence:
         `known` are the similarities of the entries to the question.
         """
         others, ranges = np.zeros(len(self.statements), dtype=bool), np.zeros(len(self.statements))
-        named = [row for row, term in enumerate(self.question.terms) if term.carries and not term.key[0].isdigit()]
+        named = [row for row, term in enumerate(self.question.terms) if term.carries and not self._figures[row]]
         tables: dict[tuple[object, ...], list[int]] = {}
         for place, one in enumerate(self.statements):
             if one.statement.kind == "row":
@@ -266,7 +269,8 @@ class Evidence:
             within = ranged(rows, self._figures_for(rows))
             ranges[places] = [fit or other for fit, other in zip(within, further, strict=True)]
             near = known[self.statements[places[0]].entry] or 0.0
-            if is_foreign := named and near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max() < WORD_FLOOR:
+            holds = not named or self.placed[np.ix_(places, named)].max() >= WORD_FLOOR
+            if is_foreign := not holds and (near < NEAR_PASSAGE or self._is_day):
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
             said = np.ix_(np.array(places)[ranges[places] > 0], self._figures)  # A range that holds a figure says it.
             self._alone[said] = self.placed[said] = 1.0
@@ -316,13 +320,13 @@ class Evidence:
         One that does not hold it is of another case where a limit of the same document does: "> 50,000" for 20,000.
         """
         said = [(place, one) for place, one in enumerate(self.statements) if one.statement.kind != "row"]
-        words = [row for row, term in enumerate(self.question.terms) if term.carries and not _CLOCK.match(term.key)]
+        others = self._figures | np.array([term.key in _HALVES for term in self.question.terms], dtype=bool)
+        words = [row for row, term in enumerate(self.question.terms) if term.carries and not others[row]]
         limits = [  # Of "before 15:00" and "after 15:00" one holds for 4 p.m.
-            (place, limit, (self.entries[one.entry].title, "", ""))
+            (place, limit, (self.entries[one.entry].title, limit.measure, ""))
             for place, one in said
-            for limit in cut_offs(one.statement)
-            if (one.strengths[words] < FIXED).sum()
-            <= MOST_LACKING * len(words)  # "Until 22:00" holds a time of anything.
+            for limit in limits_of(one.statement)
+            if (one.strengths[words] < FIXED).sum() <= MOST_LACKING * len(words)  # "Until 22:00" holds of anything.
         ]
         limits += [
             (place, limit, (self.entries[one.entry].title, limit.measure, limit.bound))

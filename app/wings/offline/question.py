@@ -27,6 +27,7 @@ _FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
 _INITIALS: Final = re.compile(
     r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b|\b([a-z])/([a-z])\b"
     r"|\b((?i:ash|easter|good|palm|shrove|whit)) (?=(?i:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"|\b((?i:boxing)) (?=day\b)"
 )
 WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
 _UNANSWERABLE: Final = re.compile(WORDS["unanswerable"], re.IGNORECASE)
@@ -40,6 +41,14 @@ _GERUND: Final = re.compile(WORDS["gerund"], re.I)
 _COUNTRY_OF: Final = dict(pair.split("=") for pair in WORDS["countries"].split())
 COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
 """Countries whose names mean nothing else; they are names in small letters as well."""
+_FEASTS: Final = {
+    "(?:christmas|xmas) eve": "24 December",
+    "(?:christmas|xmas)(?: day)?": "25 December",
+    "boxing ?day": "26 December",
+    "new year['’]?s eve": "31 December",
+    "new year(?:['’]?s)?(?: day)?": "1 January",
+}
+FEAST_WORDS: Final = frozenset(map(stem, ["boxingday", "christmas", "day", "eve", "new", "xmas", "year"]))
 _SHORT_FORMS: Final = SHORT_NAMES | dict(pair.split("=") for pair in WORDS["short"].split())
 _VOWELS: Final = frozenset("aeiou")
 _SHORT_SUBJECT: Final = 2
@@ -141,6 +150,9 @@ def read(text: str, own: str = "", said: str = "") -> Question:
 
 
 def _figures(text: str) -> list[Quantity]:
+    """Return the figures of a question; a feast is its day."""
+    for form, day in _FEASTS.items():
+        text = re.sub(rf"\b{form}\b", day, text, flags=re.IGNORECASE)
     return [figure for figure in quantities(_THOUSANDS.sub("", text)) if not figure.label]
 
 

@@ -25,6 +25,7 @@ FIGURES = {
         ("up to S$400", "up to S$500"),
         ("1 January 2024", "2024-07-01"),
         ("March 2025", "1 April 2025"),
+        ("26 december", "25 Dec"),
         ("08:30 to 18:00", "9:00 am - 6:00 pm"),
         ("three originals", "2 originals"),
         ("SGD 5,000 - 20,000", "SGD 30,000"),

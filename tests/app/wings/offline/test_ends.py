@@ -312,12 +312,12 @@ def test_how_many_are_paid_for_is_no_figure_that_the_answer_has_to_hold():
 @pytest.mark.parametrize(
     ("question", "statement", "said"),
     [
-        ("May guests smoke on the terrace?", "Guests may smoke on the terrace.", "Yes, "),
-        ("May guests smoke on the terrace?", "Guests may not smoke on the terrace.", "No, "),
-        ("Can guests check in without a passport?", "A passport is required to check in all guests.", "No, "),
+        ("May guests smoke on the terrace?", "Guests may smoke on the terrace.", "Yes. "),
+        ("May guests smoke on the terrace?", "Guests may not smoke on the terrace.", "No. "),
+        ("Can guests check in without a passport?", "A passport is required to check in all guests.", "No. "),
         ("May guests smoke on the terrace?", "Guests may smoke on the terrace if it is not raining.", ""),
-        ("May guests smoke on the terrace?", "Nobody may smoke on the terrace.", "No, "),
-        ("Is a permit required for a terrace?", "A permit is not required for a terrace.", "No, "),
+        ("May guests smoke on the terrace?", "Nobody may smoke on the terrace.", "No. "),
+        ("Is a permit required for a terrace?", "A permit is not required for a terrace.", "No. "),
     ],
 )
 def test_yes_or_no_is_said_where_question_and_statement_leave_no_doubt(question, statement, said):

@@ -53,6 +53,15 @@ CREW = (
     "[Doors > Times]\n| Days | Kitchen | Friends with a key |\n|---|---|---|\n| Monday to Friday | 8-18 | always |",
     "[Crew]\n| Name | Work |\n|---|---|\n| Ida Moe | Kitchen |",
 )
+CAMP = (
+    "[Camp]\n| Season | Dates | Tent |\n|---|---|---|\n| Low | 1 November – 31 March | £12 |\n"
+    "| Middle | 1 April – 14 June | £16 |\n| High | 15 June – 15 September | £22 |\n\n"
+    "The pool opens at 8 am. The shop is open daily from 1 May to 30 September."
+)
+NOTICE = (
+    "[Lessons > Cancelling]\n- Cancel at least 48 hours ahead: nothing to pay.\n"
+    "- Between 48 and 24 hours: half of the lesson.\n- Less than 24 hours: the whole lesson."
+)
 NIGHT = "[Hall > Rules]\nMusic may be played until 22:00.\n\nWine is sold in the hall after 17:00."
 FIRST = {
     "a label below the words that make it a sentence": [
@@ -64,14 +73,15 @@ FIRST = {
         (DOGS, "can a dog come into the reading room", "Where dogs may not go: the reading room"),
     ],
     "a limit answers a figure within it with yes and one beyond it without": [
-        (ROOMS, "Can I book a group room for 2 hours?", "Yes, Group rooms can be booked"),
+        (ROOMS, "Can I book a group room for 2 hours?", "Yes. Group rooms can be booked"),
         (ROOMS, "Can I book a group room for 5 hours?", "Group rooms"),
     ],
     "later than some time before is less than it": [
         (PICK_UP, "cancel 1 day before pick-up refund", "later than 48 hours before pick-up: half of it")
     ],
     "a cell that says no answers with its day in short": [
-        (OPEN, "is central open on sunday", "No, Central – Sun: closed; Sat: 10-16")
+        (OPEN, "is central open on sunday", "No. Central – Sun: closed; Sat: 10-16"),
+        (OPEN, "is central open on saturday", "Yes. Central – Sat: 10-16"),
     ],
     "an amount that is charged is a fee": [
         (
@@ -99,12 +109,12 @@ FIRST = {
         (
             "[Desk > ID]\nA driving licence is not accepted. A passport is.",
             "do you accept a driving licence as id",
-            "No, a driving licence is not accepted.",
+            "No. A driving licence is not accepted.",
         ),
     ],
     "what permits or forbids answers whether something is allowed": [
         (f"[Rules > Hall]\n{HALL}", "can we smoke on a balcony", "Smoking and candles are forbidden"),
-        (f"[Yard > Stables]\n{PONIES}", "are ponies allowed in south", "Ponies welcome – South: no; North: yes."),
+        (f"[Yard > Stables]\n{PONIES}", "are ponies allowed in south", "No. Ponies welcome – South: no; North: yes."),
     ],
     "an amount of money is a surcharge": [
         (
@@ -174,7 +184,7 @@ FIRST = {
 def test_the_statement_that_answers_stands_first(entry, question, first):
     answer = ask(question, entry, model=OfflineChatModel(similarity=word_similarity()), scores=NEAR)
     assert answer.removeprefix(UNSURE).strip("- \n").startswith(first)
-    assert not answer.startswith(UNSURE) or not first.startswith(("Yes", "No, ", "For each", "Bulky", "Ponies"))
+    assert not answer.startswith(UNSURE) or not first.startswith(("Yes", "No. ", "For each", "Bulky", "Ponies"))
 
 
 @pytest.mark.parametrize(
@@ -296,3 +306,44 @@ def test_what_is_open_in_a_month_is_no_name_of_it():
 def test_a_name_without_the_office_that_is_asked_for_is_not_sure():
     pool = "[Prices]\nBrackwater Pool and Sports Centre.\n\nValid from 1 September."
     assert is_not_sure(ask("who is the mayor of brackwater", pool, scores=[0.9]))
+
+
+@pytest.mark.parametrize(
+    ("day", "price"),
+    [("20 june", "£22"), ("10 june", "£16"), ("2 Feb", "£12"), ("boxing day", "£12"), ("5 May", "£16")],
+)
+def test_a_day_is_looked_up_in_the_parts_of_the_year(day, price):
+    assert f"Tent: {price}" in ask(f"price of a tent on {day}", CAMP, scores=[0.6]).splitlines()[0]
+
+
+def test_parts_of_the_year_of_something_else_hold_no_day():
+    assert "Low" not in ask("is the pool open on 2 february", CAMP, scores=[0.6]).splitlines()[0]
+    assert ask("is the shop open on 4 june", CAMP, scores=[0.6]).startswith("The shop is open daily")
+
+
+def test_steps_of_a_scale_are_said_together_where_none_is_asked_for():
+    whole = ask("can i cancel tomorrow's lesson", NOTICE, scores=[0.7])
+    assert "48 hours ahead" in whole
+    assert "whole lesson" in whole
+    step = ask("can i cancel a lesson 30 hours before", NOTICE, scores=[0.7])
+    assert "half of the lesson" in step
+    assert "whole lesson" not in step
+
+
+OPENING = (
+    "[Hours]\n| | Central | North | Van |\n|---|---|---|---|\n| Monday | 9 am - 7 pm | closed | 10 am - 3 pm |\n\n"
+    "| Room | Seats | Price | Screen |\n|---|---|---|---|\n| Garden | 24 | £12 | ✓ |\n| Pod | 4 | £6 | ✗ |"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        *(("is north open on monday", "No. "), ("is central open on monday", "Yes. ")),
+        *(("is there a screen in the garden room", "Yes. "), ("does the pod have a screen", "No. ")),
+        ("is north closed on monday", ""),
+    ],
+)
+def test_the_cell_that_is_asked_for_says_yes_or_no(question, word):
+    answer = ask(question, OPENING, model=OfflineChatModel(similarity=word_similarity()), scores=[0.7])
+    assert answer.partition("–")[0] in {f"{word}{name} " for name in ("Monday", "Garden", "Pod")}

@@ -71,6 +71,28 @@ def test_what_the_context_does_not_address_is_declined(question):
     assert is_not_sure(ask(question, PACKING, IMPORT, TAX))
 
 
+LIBRARY = (
+    "[Library]\nYou can cancel a booking up to the day before.\n\nWe bring books to people at home.\n\n"
+    "The deposit is returned with the card."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        *(("cancel my booking", "cancel a booking"), ("can you bring books to me at home", "We bring books")),
+        ("is my deposit returned", "The deposit is returned"),
+    ],
+)
+def test_what_is_asked_of_ones_own_things_is_answered_by_the_rule(question, found):
+    assert found in ask(question, LIBRARY, scores=[0.6])
+
+
+@pytest.mark.parametrize("order", ["Please cancel my booking", "book me a room", "where are my books"])
+def test_an_order_and_the_state_of_ones_own_things_quote_nothing(order):
+    assert ask(order, LIBRARY, scores=[0.6]) == DECLINE
+
+
 def test_when_something_of_the_askers_comes_is_answered_by_what_holds_for_all():
     refunds = "[Returns > Refunds]\nRefunds go to the card that was used and arrive within five working days."
     assert ask("when will my refund arrive", refunds, scores=[0.6]).startswith("Refunds go to the card")
@@ -123,7 +145,7 @@ QUOTED = {
     "a word with a typing error meets the word": (
         "[Guide > Halal]\nA halal certificate is required for cosmetics. Other goods need a label.",
         "Is a halal certifcate required for cosmetcs?",
-        "Yes, a halal certificate is required for cosmetics. [Guide > Halal]",
+        "Yes. A halal certificate is required for cosmetics. [Guide > Halal]",
     ),
     "yes or no comes first where it is asked for": (
         "[FAQ > Is a label needed?]\nThe label is needed by customs. Yes, a label is needed.",
