@@ -23,8 +23,10 @@ from chains.text.tokens import tokens
 LONGEST_LIST, MOST_WORDS, LONGEST_HEADING = 8, 100, 120
 SHORT_PARAGRAPH: Final = 400  # Characters.
 AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
-NEAR, NEAR_ENOUGH = 0.1, 0.7  # The least probability to speak for a version; the least with the nearest similarity.
-DISTANT: Final = 0.55  # With less the search knows better which passage is nearest.
+NEAR: Final = 0.1  # The least probability to speak for a version.
+# Probability and nearest similarity, below which a question is declined: one with a word that no source mentions, and
+# any, of which the search knows better which passage is nearest.
+NEAR_ENOUGH, DISTANT = 0.7, 0.55
 ALSO: Final = 0.7  # The share of the best one's probability that a statement beside it has to have.
 ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader chooses.
 OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
@@ -111,10 +113,11 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
     probability = min([probability, *weak])
     reach, entry = evidence.placed.max(axis=0), evidence.entries[first.entry]
-    if contradicted[best] or probability + evidence.nearest < NEAR_ENOUGH:
-        is_distant = contradicted[best] or probability + evidence.nearest < DISTANT
+    missing, near = _missing(evidence, reach), probability + evidence.nearest
+    is_distant = contradicted[best] or near < DISTANT
+    if is_distant or (missing and near < NEAR_ENOUGH):
         place = None if is_distant else first.entry
-        return NOTHING._replace(probability=min(probability, NEAR), missing=_missing(evidence, reach), place=place)
+        return NOTHING._replace(probability=min(probability, NEAR), missing=missing, place=place)
     is_sure = probability >= ranker.threshold and not first.is_left
     beside = probability * (ALSO if is_sure else ALSO_UNSURE)
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
@@ -130,7 +133,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     if is_agreed and not quoted.startswith(first.statement.above or "?"):
         quoted = f"{word}. {quoted}"
     own = np.maximum(first.strengths, evidence.matcher.rows([f"{entry.header} {entry.text}"])[0])
-    missing, unsaid = _missing(evidence, reach), _missing(evidence, own)
+    unsaid = _missing(evidence, own)
     return OfflineAnswer(quoted, probability, unsure=not is_sure, given=is_sure, missing=missing, unsaid=unsaid)
 
 
@@ -247,7 +250,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     entry = evidence.entries[one.entry]
     block = [other for other in entry.statements if other.block == one.statement.block and other.said in items]
     ordered = {row.said: row.say(_asked_columns(evidence, row)) for row in block if row.kind == "row"}
-    quoted = [escape_brackets(ordered.get(item, item)) for item in items]
+    quoted = [escape_brackets(ordered.get(item, item).replace("|", "/")) for item in items]  # No mark of a table.
     statement = one.statement
     label = statement.lead if len(items) == 1 or statement.kind == "row" else statement.above
     asked = {term.key for term in evidence.question.terms}

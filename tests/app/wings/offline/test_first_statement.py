@@ -347,3 +347,10 @@ OPENING = (
 def test_the_cell_that_is_asked_for_says_yes_or_no(question, word):
     answer = ask(question, OPENING, model=OfflineChatModel(similarity=word_similarity()), scores=[0.7])
     assert answer.partition("–")[0] in {f"{word}{name} " for name in ("Monday", "Garden", "Pod")}
+
+
+@pytest.mark.parametrize(("verb", "missing"), [("borrow", []), ("hire", ["hire"])])
+def test_what_no_source_mentions_is_declined_sooner_than_what_all_words_speak_of(verb, missing):
+    loans = "[Loans]\nDrills and other tools: one week. You borrow with a card."
+    told = reply_to(f"can i {verb} a drill", loans, scores=[0.2]).response_metadata
+    assert (told["unsure"], told["missing"]) == (not missing, missing)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessageChunk
@@ -87,6 +87,7 @@ MARKDOWN = st.text(alphabet="abA.[]()|-*_#>`\\<!? \n1:~\u00e9\u3002", max_size=2
 
 
 @given(MARKDOWN, st.one_of(st.text(max_size=60), st.just("What is the a rate?")))
+@example("AA)(AA|\u3002", "AA")
 def test_any_text_gives_an_answer_without_rubble(text, question):
     answer = ask(question, f"[Guide > a]\n{text}")
     quotes = answer.replace("[Guide > a]", "")
