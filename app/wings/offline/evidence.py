@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
+from app.wings.offline.matching import CALENDAR, NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
 from app.wings.offline.passages import Candidate, Entry, ended_rows, is_worked
 from app.wings.offline.question import COUNTRIES, FEAST_WORDS, Question
 from app.wings.offline.ranker import AHEAD
@@ -17,8 +17,7 @@ from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured
 from chains.text.quantities import Quantity
 from chains.text.ranges import EXTREME, counted, crossed, extreme, is_within, limits_of, ranged, ruled_out
 from chains.text.statements import Statement
-from chains.text.tokens import MONTHS, tokens
-from chains.text.words import stem
+from chains.text.tokens import tokens
 
 FEATURES: Final = (  # What is measured; what is not known, or not yet, is not a number.
     *("near", "kind", "place", "lacking", "range", "unnamed", "doubtful", "score", "meaning", "meaning_above", AHEAD),
@@ -94,7 +93,7 @@ class Evidence:
         ]
         self.weights = self._weigh(placed)
         self._is_day = any(one.measure == "day of the year" for one in question.quantities)
-        said = {*FEAST_WORDS, *map(stem, MONTHS)} if self._is_day else set[str]()  # A season that holds it says them.
+        said = FEAST_WORDS | CALENDAR if self._is_day else set[str]()  # A season that holds it says them.
         self._figures = np.array([term.key[0].isdigit() or term.key in said for term in question.terms], dtype=bool)
         self._replaced: list[int] = []
         self._extremes: list[Statement] = []  # The rows that a superlative names: "the cheapest".
@@ -375,7 +374,10 @@ class Evidence:
             have_own = (named & ~named[~others].any(axis=0)).any(axis=1)
             others &= ~(have_own & (named[~others] & ~named[others].any(axis=0)).any())
         is_key = len(set(keys)) == len(keys)  # Else it takes another column to tell the rows apart.
+        days = {term.key for term, weight in zip(self.question.terms, weights, strict=True) if weight} & CALENDAR
         for place in () if is_key else range(1, min(len(row.cells) for row in rows)):
+            if any(held_days := [not days.isdisjoint(words_of(row.cells[place].text).keys) for row in rows]):
+                others |= ~np.array(held_days)  # "Tuesday" is of "Monday to Friday".
             cells = [{word.key: word.weight for word in tokens(row.cells[place].text) if word.weight} for row in rows]
             # "Chilled" is near to "frozen", and no answer where another row says "frozen".
             is_said = any(self.matcher.is_asked(key, 1.0) for cell in cells for key in cell)

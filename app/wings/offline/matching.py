@@ -31,7 +31,8 @@ SAME: Final = 0.6  # The share of the words of two texts from which one repeats 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_EXACT: Final = STOP_WORDS | {*map(stem, DAYS), *map(stem, MONTHS)}
+CALENDAR: Final = frozenset(map(stem, (*DAYS, *MONTHS)))
+_EXACT: Final = STOP_WORDS | CALENDAR
 """Words beside which no other one counts: each is near to all others of its kind, and "ONE" is a name."""
 WORD_FLOOR: Final = 0.4  # Cosines of words below this are chance.
 NAME_FLOOR: Final = 0.6  # A city and its country are this near, two cities often nearer than two things.

@@ -182,6 +182,18 @@ def test_the_hours_of_a_hotline_are_no_telephone_number():
 @pytest.mark.parametrize(
     ("question", "others"),
     [
+        *(("first boat to Oyen", [False, True]), ("from oyen on sunday", [True, False])),
+        ("the boat to Brekk", [False, False]),
+    ],
+)
+def test_a_row_of_the_way_back_is_another(question, others):
+    text = "| Way | Departs |\n| --- | --- |\n| Selmar to Oyen | 7:15 |\n| Oyen to Selmar | 9:45 |"
+    assert ruled_out([one for one in read_statements(text) if one.kind == "row"], question) == others
+
+
+@pytest.mark.parametrize(
+    ("question", "others"),
+    [
         ("Which plans have a mailbox?", [True, False, False]),
         ("which plans do not have a mailbox", [False, True, True]),
         ("Which plan has a locker?", [False, True, False]),

@@ -354,3 +354,20 @@ def test_what_no_source_mentions_is_declined_sooner_than_what_all_words_speak_of
     loans = "[Loans]\nDrills and other tools: one week. You borrow with a card."
     told = reply_to(f"can i {verb} a drill", loans, scores=[0.2]).response_metadata
     assert (told["unsure"], told["missing"]) == (not missing, missing)
+
+
+SHIPS = (
+    "[Times]\n| Way | Days | Departs |\n|---|---|---|\n| Selmar to Oyen | Monday to Friday | 7:15 |\n"
+    "| Selmar to Oyen | Sat and Sun | 9:00 |\n| Oyen to Selmar | Monday to Friday | 9:45 |\n"
+    "| Oyen to Selmar | Sat and Sun | 11:30 |"
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "time"),
+    [("to oyen on tuesday", "7:15"), ("from oyen on saturday", "11:30"), ("to oyen on sunday", "9:00")],
+)
+def test_a_day_and_a_way_are_of_one_row(asked, time):
+    answer = ask(f"what time is the first boat {asked}", SHIPS, scores=[0.5])
+    assert f"Departs: {time}" in answer
+    assert answer.count("Departs") == 1
