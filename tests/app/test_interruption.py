@@ -76,6 +76,39 @@ def _made_at_once(folder: Path, word: str, documents: int) -> Any:
     return contents(folder)
 
 
+@pytest.fixture(scope="module")
+def before(tmp_path_factory) -> Path:
+    """The folder of the first corpus and of its index; tests change the one and copy the other."""
+    folder: Path = tmp_path_factory.mktemp("before")
+    write_corpus(folder / "corpus", *BEFORE)
+    start(ingest, folder, folder / "corpus").join()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def before_in_postgres(before, postgres_server) -> Iterator[str]:
+    write_corpus(before / "corpus", *BEFORE)
+    with postgres_server.database() as url:
+        start(ingest, before, before / "corpus", **in_postgres(url)).join()
+        yield url
+
+
+def in_postgres(url: str) -> dict[str, Any]:
+    return {"vector_store_type": "postgres", "database_url": url}
+
+
+@pytest.fixture
+def settings(request, dialect, before, tmp_path) -> Iterator[dict[str, Any]]:
+    """Settings of a copy of the first index, in a database or below `tmp_path`."""
+    if dialect == "sqlite":
+        shutil.copytree(before / "store", tmp_path / "store")
+        yield {}
+        return
+    made = request.getfixturevalue("before_in_postgres")
+    with request.getfixturevalue("postgres_server").database(like=made) as url:
+        yield in_postgres(url)
+
+
 # Each write of a change, and whether it is seen when the process is killed there.
 STEPS = [
     *(("embedding", 1, False), ("embedding", 3, False), ("staged", 1, False), ("staged", 3, False)),
@@ -96,14 +129,9 @@ KILLED = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("dialect", "step", "times", "seen", "reset"), KILLED)
 def test_a_killed_run_leaves_the_old_index_or_the_new_one_whole(
-    undisturbed, tmp_path, request, dialect, reset, step, times, seen
+    undisturbed, before, settings, tmp_path, dialect, reset, step, times, seen
 ):
-    settings: dict[str, Any] = {}
-    if dialect == "postgresql":
-        settings = {"vector_store_type": "postgres", "database_url": request.getfixturevalue("database_url")}
-    corpus = tmp_path / "corpus"
-    write_corpus(corpus, *BEFORE)
-    start(ingest, tmp_path, corpus, **settings).join()
+    corpus = before / "corpus"
     write_corpus(corpus, *AFTER)
     with stopped(tmp_path, corpus, step, times, reset=reset, **settings):
         pass
@@ -129,15 +157,13 @@ def _await_quiet(url: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["sqlite", pytest.param("postgresql", marks=pytest.mark.service)])
-def test_a_run_killed_at_any_moment_leaves_the_old_index_or_the_new_one_whole(undisturbed, tmp_path, request, dialect):
-    settings: dict[str, Any] = {}
-    if dialect == "postgresql":
-        settings = {"vector_store_type": "postgres", "database_url": request.getfixturevalue("database_url")}
-    corpus, old, new = tmp_path / "corpus", AFTER, BEFORE
-    for words in (BEFORE, AFTER):  # The first makes the tables, the second is timed.
-        write_corpus(corpus, *words)
-        began = time.monotonic()
-        start(ingest, tmp_path, corpus, **settings).join()
+def test_a_run_killed_at_any_moment_leaves_the_old_index_or_the_new_one_whole(
+    undisturbed, before, settings, tmp_path, dialect
+):
+    corpus, old, new = before / "corpus", AFTER, BEFORE
+    write_corpus(corpus, *AFTER)
+    began = time.monotonic()
+    start(ingest, tmp_path, corpus, **settings).join()
     lasts, chance = time.monotonic() - began, np.random.default_rng(7)
     for _ in range(KILLS):
         write_corpus(corpus, *new)
