@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import httpx
 import psutil
@@ -21,11 +23,34 @@ PATIENCE_S = 150.0
 PROGRAM = ("-c", "from app.cli import main; main()")
 
 
+class Process(Protocol):
+    """What is used of a process here, as `subprocess` has it."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+def start_python(words: Sequence[str], folder: Path, variables: dict[str, str], messages: Path) -> Process:
+    """Run Python with these words and this environment in the folder; what it prints goes to the file of messages."""
+    with messages.open("wb") as file:
+        return subprocess.Popen([sys.executable, *words], cwd=folder, env=variables, stdout=file, stderr=file)
+
+
+Start = Callable[[Sequence[str], Path, dict[str, str], Path], Process]
+
+
 @dataclass(frozen=True)
 class Service:
     """A running service, where it listens, and the file that its messages go to."""
 
-    process: subprocess.Popen[bytes]
+    process: Process
     url: str
     messages: Path
 
@@ -52,7 +77,8 @@ class Service:
 
 
 @contextmanager
-def service(
+def service_by(
+    start: Start,
     folder: Path,
     *words: str,
     program: Sequence[str] = PROGRAM,
@@ -65,14 +91,7 @@ def service(
     """
     port = port or str(free_port())
     messages = folder / "messages.txt"
-    with messages.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, *program, "serve", "--port", port, *words],
-            cwd=folder,
-            env=environment(**settings),
-            stdout=file,
-            stderr=file,
-        )
+    process = start([*program, "serve", "--port", port, *words], folder, environment(**settings), messages)
     running = Service(process, f"http://127.0.0.1:{port}", messages)
     try:
         wait_until(lambda: process.poll() is not None or running.phase() == "ready")
@@ -82,6 +101,9 @@ def service(
     finally:
         process.kill()
         process.wait()
+
+
+service = partial(service_by, start_python)
 
 
 @contextmanager

@@ -6,22 +6,17 @@ import inspect
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any
 
 import certifi
 import httpx
-import numpy as np
 import pytest
 from coverage import Coverage
 from hypothesis import HealthCheck, settings
-from numpy.typing import NDArray
 
-from app.adapters.embeddings import onnx
-from app.adapters.embeddings.onnx import find_weights
 from app.cli import main
 from app.hooks import DISTRIBUTION
 from app.http.server import create_app
@@ -32,6 +27,7 @@ from tests.clocks import StoppedClock
 from tests.fakes import groq_server
 from tests.logging_reset import reset_logs
 from tests.releasing import keep_what_is_loaded, release_services
+from tests.remembering import remember
 from tests.served import served
 from tests.waiting import PATIENCE_S
 
@@ -75,36 +71,11 @@ def pytest_collection_finish() -> None:
     keep_what_is_loaded()
 
 
-class RememberingModel(onnx._Model):
-    """The embedding model; what it computed of a batch is kept."""
-
-    def run(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
-        found: list[list[float]] = self._kept(tuple(map(tuple, rows))).tolist()
-        return found
-
-    @functools.lru_cache(2048)  # noqa: B019 - There is one for the whole run.
-    def _kept(self, rows: tuple[tuple[int, ...], ...]) -> NDArray[np.float32]:
-        return np.array(super().run(rows), dtype=np.float32)
-
-
 @pytest.fixture(scope="session", autouse=True)
-def _one_embedding_model() -> Iterator[None]:
-    """Open the installed embedding model once for the whole run: each opening takes half a second and 100 MB.
-
-    It runs once for the same batch of texts: many modules index the sample corpus, which takes seconds each time.
-    """
-    open_model, usual = onnx._open_model, find_weights()
-
-    @functools.cache
-    def installed(folder: Path) -> Any:
-        model = open_model(folder)
-        return RememberingModel(model.tokenizer, model.session)
-
-    def opened(folder: Path) -> Any:
-        return (installed if folder == usual else open_model)(folder)
-
+def _one_embedding_model(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[None]:
+    base = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx, "_open_model", opened)
+        remember((base if worker_id == "master" else base.parent) / "vectors", patch)
         yield
 
 

@@ -44,5 +44,18 @@ def event_place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 PLACES = ["file", "postgres"]
 
 
+def keep_and_wait(place: Place, port: int, count: int) -> None:
+    """Keep messages for a broker that does not answer, until this process is killed."""
+
+    async def keep() -> None:
+        outbox = place.outbox(port, capacity=count)
+        async with outbox.running():
+            for number in range(count):
+                outbox.submit(message(number))
+            await asyncio.Event().wait()
+
+    asyncio.run(keep())
+
+
 def message(number: int) -> Message:
     return Message(f"m{number}", "analytics.test", f"request {number}", f'{{"number": {number}}}')

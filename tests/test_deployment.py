@@ -20,6 +20,7 @@ from app.http.process import DRAIN_S
 from app.settings import fields, load_settings
 from app.wiring import sample_corpus
 from benchmarks.processes import PATIENCE_S, PROGRAM, environment, free_port, responds, wait_until
+from tests.ingest_and_stop import waypoint_ingest
 
 ROOT = Path(__file__).parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -256,8 +257,7 @@ def test_the_commands_of_the_composition_answer_from_what_is_ingested_with_nothi
 
     with running(store, tmp_path), running(service, tmp_path, **given):
         wait_until(lambda: responds(f"{url}/health/ready"))
-        filling = [sys.executable, *PROGRAM, "ingest", str(sample_corpus())]
-        subprocess.run(filling, cwd=tmp_path, env=environment(**given), check=True, capture_output=True)
+        waypoint_ingest(tmp_path, str(sample_corpus()), **given)
         question = "What documents do I need to ship sea freight from Singapore to Indonesia?"
         answer = httpx.post(f"{url}/api/query", json={"query": question}).json()
     assert answer["outcome"] == "answered"

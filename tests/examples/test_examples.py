@@ -2,9 +2,8 @@
 
 import csv
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +34,9 @@ from examples import (
 )
 from tests.fakes import Reply, groq_server
 from tests.logging_reset import reset_logs
+from tests.processes import run_forked
 from tests.served import ANSWER, QUESTION, guide_services, served, small_services
 
-ROOT = Path(examples.__path__[0]).parent
 CLIENTS = {mcp_client, openai_client, remote_runnable, responses_client}
 MARP = Path(examples.__path__[0]) / "marp"
 CALL = ("ask_handbook", {"question": QUESTION})
@@ -82,22 +81,18 @@ def test_every_example_is_here():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", sorted(SHOWN, key=str), ids=lambda module: module.__name__)
-def test_each_runs_as_a_program_by_itself(module, services, url, groq, tmp_path, monkeypatch):
+def test_each_runs_as_a_program_by_itself(module, services, url, groq, tmp_path):
     (tmp_path / "questions.csv").write_text(f'question\n"{QUESTION}"\n', encoding="utf-8")
     (tmp_path / "questions.jsonl").write_text(json.dumps({"id": "q", "question": QUESTION, "kind": "uncovered"}))
     words = {batch_csv: ["questions.csv", "answers.csv"], evaluation_in_ci: ["questions.jsonl"]}.get(module, [])
     words = [url] if module in CLIENTS else words
-    monkeypatch.setenv("CHROMA_PATH", str(services.settings.chroma.path))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("LLM_BASE_URL", groq.url)
-    monkeypatch.setenv("LLM_API_KEY", "gsk_test")
-    command = [sys.executable, "-m", module.__name__, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    settings = {"CHROMA_PATH": str(services.settings.chroma.path), "LLM_BASE_URL": groq.url, "LLM_API_KEY": "gsk_test"}
+    run = partial(run_forked, tmp_path, "-m", module.__name__, *words)
+    done = run(**settings)
     assert (done.returncode, done.stderr) == (0, "")
 
     if module in {agent, agentic_graph}:
-        monkeypatch.setenv("LLM_PROVIDER", "offline")
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = run(**settings, LLM_PROVIDER="offline")
         assert done.returncode == 1
         assert "set LLM_API_KEY" in done.stderr
         assert "Traceback" not in done.stderr

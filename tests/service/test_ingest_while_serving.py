@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.processes import Service, service
 from tests.ingest_and_stop import waypoint_ingest
+from tests.processes import forked_service
 
 pytestmark = [pytest.mark.service, pytest.mark.slow]
 
@@ -43,7 +44,7 @@ def test_what_is_ingested_while_the_service_runs_is_found_by_the_next_question(r
     }
     first = write(tmp_path, "Alpha")
     waypoint_ingest(tmp_path, "docs", **settings)
-    with service(tmp_path, *words, **settings) as running:
+    with (service if words else forked_service)(tmp_path, *words, **settings) as running:
         assert titles(running) == {"Alpha"}
 
         write(tmp_path, "Beta")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.web import words
-from benchmarks.processes import service
+from tests.processes import forked_service
 from tests.web.asking import GST, NO_RESULTS, ask_and_wait
 from tests.web.axe import SIZES, assert_fits, violations
 
@@ -142,7 +142,7 @@ def test_on_a_phone_the_header_takes_two_rows_and_an_answer_begins_at_the_top(op
 
 
 def test_the_printed_address_leads_to_a_page_that_answers_its_first_example(browser, watch, tmp_path):
-    with service(tmp_path, LLM_PROVIDER="offline") as started:
+    with forked_service(tmp_path, LLM_PROVIDER="offline") as started:
         (address,) = re.findall(r"Open the page at (\S+)", started.messages.read_text())
         context = browser.new_context()
         watch.follow(context)

@@ -11,7 +11,8 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.processes import Service, free_port, service
+from benchmarks.processes import Service, free_port
+from tests.processes import forked_service
 from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait, box
 from tests.web.axe import violations
 from tests.web.line import Line, line_to
@@ -123,7 +124,7 @@ def test_an_expired_session_asks_to_sign_in_and_the_question_is_asked_then(open_
 
 
 def test_a_service_that_does_not_answer_is_named_and_the_question_can_be_stopped(browser, watch, corpus, tmp_path):
-    with service(tmp_path, CHROMA_PATH=str(corpus), LLM_PROVIDER="offline") as frozen:
+    with forked_service(tmp_path, CHROMA_PATH=str(corpus), LLM_PROVIDER="offline") as frozen:
         context = browser.new_context()
         watch.follow(context)
         page = context.new_page()
@@ -172,7 +173,7 @@ def start(corpus, model, tmp_path_factory) -> Callable[[], AbstractContextManage
         "LLM_MAX_RETRIES": "0",
     }
     folder, port = tmp_path_factory.mktemp("restart"), str(free_port())
-    return partial(service, folder, port=port, **settings)
+    return partial(forked_service, folder, port=port, **settings)
 
 
 @pytest.fixture

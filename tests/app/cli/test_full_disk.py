@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.corpora import write_documents
+from tests.ingest_and_stop import waypoint_ingest
 from tests.processes import run_waypoint
 from tests.served import GUIDE, QUESTION
 
@@ -32,13 +33,16 @@ def can_mount() -> bool:
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")]
 
 
-@pytest.mark.parametrize("store", [{}, {"VECTOR_STORE_TYPE": "memory"}], ids=["chroma", "memory"])
-@pytest.mark.parametrize("aside", ["", "tmp"], ids=["room for temporary files", "no room at all"])
+@pytest.mark.parametrize(
+    ("store", "aside"),
+    [({}, "tmp"), ({"VECTOR_STORE_TYPE": "memory"}, "")],
+    ids=["chroma, no room at all", "memory, room for temporary files"],
+)
 def test_a_full_disk_stops_ingestion_and_no_question(store, aside, tmp_path):
     desk, full = write_documents(tmp_path / "desk", {"docs/gst.md": GUIDE, "tmp/empty": ""}), tmp_path / "full"
     full.mkdir()
     settings = {"LLM_PROVIDER": "offline", "MIN_CHUNKS": "0", "SCOPE_FILE": "off", "CHROMA_PATH": "store"} | store
-    assert run_waypoint(desk, "ingest", "docs", **settings).returncode == 0
+    waypoint_ingest(desk, "docs", **settings)
     write_documents(desk, {"docs/new.md": "# New\n\nNobody has read this.\n" * 1000})
     before = [*MOUNTS, "sh", "-c", FULL, "sh", str(full), str(desk)]
     settings |= {"TMPDIR": str(full / aside)} if aside else {}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.corpora import write_documents
+from tests.ingest_and_stop import waypoint_ingest
 from tests.processes import run_waypoint
 from tests.served import GUIDE, QUESTION
 
@@ -29,7 +30,7 @@ def desk(request, tmp_path_factory) -> Iterator["Desk"]:
     folder = tmp_path_factory.mktemp("desk")
     corpus = write_documents(folder / "01_regulatory", {"gst.md": GUIDE})
     desk = Desk(folder, request.param)
-    assert desk.run("ingest", str(corpus)).returncode == 0
+    waypoint_ingest(folder, str(corpus), **request.param)
     for path in desk.held():
         path.chmod(path.stat().st_mode & ~0o222)
     yield desk

@@ -18,6 +18,7 @@ from app.wiring import open_index
 from benchmarks.processes import Service, service
 from tests.corpora import write_documents
 from tests.fakes import FakeGroq, Reply
+from tests.processes import forked_service
 from tests.served import ANSWER, GUIDE, QUESTION
 from tests.streams import merged
 from tests.waiting import wait_until
@@ -67,7 +68,7 @@ def held_stream(running: Service, groq: FakeGroq) -> Iterator[tuple[Iterator[str
 
 def test_at_sigterm_a_stream_ends_whole_new_questions_are_refused_and_the_exit_code_is_0(folder, groq):
     values = settings(folder, groq)
-    with service(folder, **values) as running, held_stream(running, groq) as (lines, release):
+    with forked_service(folder, **values) as running, held_stream(running, groq) as (lines, release):
         running.send(signal.SIGTERM)
         wait_until(lambda: running.phase() == "draining")
         drained, alive = (httpx.get(f"{running.url}/health/{name}") for name in ("ready", "live"))
@@ -92,7 +93,7 @@ def _parts(lines: list[str]) -> list[dict[str, Any]]:
 
 def test_by_default_nobodys_forwarded_address_is_believed(folder, groq):
     groq.replies[:] = [Reply(ANSWER)] * 2
-    with service(folder, **settings(folder, groq), RATE_LIMIT="1/hour") as running:
+    with forked_service(folder, **settings(folder, groq), RATE_LIMIT="1/hour") as running:
         statuses = [
             httpx.post(
                 f"{running.url}/api/query", json={"query": QUESTION}, headers={"X-Forwarded-For": f"192.0.2.{number}"}

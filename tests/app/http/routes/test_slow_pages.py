@@ -10,10 +10,12 @@ import pytest
 
 from app.wiring import open_index
 from benchmarks.documents import heavy_pdf, pdf
-from benchmarks.processes import service
 from tests.access import serving, settings_over, talking
 from tests.corpora import write_documents
+from tests.processes import forked_service
 
+# The service as it is, but for how long it waits at its end for who reads: so long its workers draw.
+HURRIED = ("-c", "from app.http import process; process.SHUTDOWN_TIMEOUT_S = 1; from app.cli import main; main()")
 WORDS = "Words that can be read"
 SLOW, GOOD = "/documents/docs_slow/pages/1", "/documents/docs_good/pages/1"
 DRAWN_AT_ONCE, WAITING = 2, 8
@@ -51,7 +53,7 @@ def ask(stack: ExitStack, url: str, path: str) -> None:
 
 
 def test_requests_for_a_slow_page_that_are_closed_at_once_hold_up_nothing(url):
-    for number in range(45):
+    for number in range(2 * (DRAWN_AT_ONCE + WAITING)):
         with ExitStack() as closed:
             ask(closed, url, f"{SLOW}.png?width={900 + number}")
     all_else_answers(url)
@@ -60,7 +62,7 @@ def test_requests_for_a_slow_page_that_are_closed_at_once_hold_up_nothing(url):
 
 def test_beside_a_slow_page_the_pages_of_other_documents_are_drawn(url):
     with ExitStack() as open_:
-        for _ in range(45):  # Equal requests are one task.
+        for _ in range(2 * (DRAWN_AT_ONCE + WAITING)):  # Equal requests are one task.
             ask(open_, url, f"{SLOW}.png")
         all_else_answers(url)
         assert httpx.get(f"{url}{GOOD}.png").content.startswith(b"\x89PNG")
@@ -93,8 +95,8 @@ def test_pages_are_counted_by_the_rate_limit_apart_from_questions(folder):
 @pytest.mark.slow
 def test_a_slow_page_does_not_hold_up_the_end_of_the_service(folder):
     options = {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline"}
-    with service(folder, **options) as running, ExitStack() as open_:
-        for number in range(4):
+    with forked_service(folder, program=HURRIED, **options) as running, ExitStack() as open_:
+        for number in range(DRAWN_AT_ONCE):
             ask(open_, running.url, f"{SLOW}.png?width={700 + number}")
         all_else_answers(running.url)
         running.send(signal.SIGTERM)

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import sqlite3
-import sys
 import threading
 from contextlib import asynccontextmanager
 from functools import partial
@@ -11,16 +10,15 @@ from pathlib import Path
 
 import pytest
 
-import app
 from app.ledger import open_database
 from app.ledger.work import WaitingMessages
 from app.wings.events.outbox import Outbox
-from tests.event_stores import PLACES, Place, event_place, message
+from tests.event_stores import PLACES, Place, event_place, keep_and_wait, message
+from tests.processes import start
 from tests.proxy import Proxy
 from tests.rabbit import PORT, sink, skip_without_broker, url
 from tests.waiting import PATIENCE_S, await_until
 
-ROOT = Path(app.__file__).parents[1]
 pytestmark = pytest.mark.service
 
 
@@ -149,14 +147,13 @@ async def test_of_two_processes_with_one_store_the_second_takes_over_where_the_f
 async def test_what_a_killed_process_kept_is_delivered_by_another(place):
     async with line() as (taken, proxy), Proxy(PORT) as silent:
         silent.deaf = True
-        command = [sys.executable, "-m", "tests.keep_and_wait", place.address, str(silent.port), "5"]
-        child = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
+        child = start(keep_and_wait, place, silent.port, 5)
         await await_until(lambda: silent.accepted)  # It is the one that delivers.
         box = place.outbox(proxy.port, taken.exchange)
         async with box.running():
             await await_until(lambda: box.waiting == 5)
             child.kill()
-            await child.wait()
+            child.join()
             await await_until(lambda: box.sent == 5)
 
     assert taken.ids == [f"m{number}" for number in range(5)]

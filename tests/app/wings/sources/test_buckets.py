@@ -14,7 +14,7 @@ from app.wings.sources.web_client import save
 from app.wiring import Service
 from chains.errors import IngestionError
 from tests.buckets import ACCOUNT_KEY, Bucket, azure_bucket, google_bucket, s3_bucket
-from tests.processes import run_waypoint
+from tests.processes import run_forked
 from tests.remote import counts, ids, services_over
 
 
@@ -172,6 +172,6 @@ def test_google_that_does_not_answer_is_waited_for_as_long_as_is_set(tmp_path, m
 @pytest.mark.parametrize(("scheme", "package", "extra"), [("gs", "gcsfs", "gcs"), ("az", "adlfs", "azure")])
 def test_a_service_whose_package_is_not_installed_names_the_extra(tmp_path, scheme, package, extra):
     program = f"import sys; sys.modules[{package!r}] = None; from app.cli import main; main()"
-    ended = run_waypoint(tmp_path, "ingest", f"{scheme}://bucket", program=["-c", program])
+    ended = run_forked(tmp_path, "-c", program, "ingest", f"{scheme}://bucket")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert f"{scheme}:// needs the extra {extra!r}: pip install 'waypoint-copilot[{extra}]'" in ended.stderr
