@@ -4,6 +4,7 @@ The third file was written after the last change of the detector, the first befo
 """
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,33 @@ def documents_of(path: Path) -> list[Document]:
     return list(read_documents(parser(load_settings(_env_file=None)), [path], []))
 
 
-def alarms(case: dict[str, Any], root: Path, documents: list[Document]) -> tuple[list[Finding], int]:
-    """Return what is said of a corpus to one of whose files a text was added, and the text's first line there."""
-    file = root / case["file"]
-    kept = file.read_text(encoding="utf-8") if file.exists() else None
-    before = f"{kept.rstrip()}\n\n" if kept else ""
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(f"{before}{case['text']}\n", encoding="utf-8")
+def batches(cases: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Group cases so that those of a group are added to different files: a corpus is read once for all of them."""
+    grouped: list[list[dict[str, Any]]] = []
+    for case in cases:
+        free = (batch for batch in grouped if case["file"] not in {other["file"] for other in batch})
+        if batch := next(free, None):
+            batch.append(case)
+        else:
+            grouped.append([case])
+    return grouped
+
+
+def alarms(batch: list[dict[str, Any]], root: Path, documents: list[Document]) -> tuple[list[Finding], list[int]]:
+    """Return what is said of a corpus to whose files texts were added, and the first line of each text there."""
+    files = [root / case["file"] for case in batch]
+    kept = [file.read_text(encoding="utf-8") if file.exists() else None for file in files]
+    before = [f"{text.rstrip()}\n\n" if text else "" for text in kept]
+    for case, file, text in zip(batch, files, before, strict=True):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"{text}{case['text']}\n", encoding="utf-8")
     try:
-        changed = documents_of(file)
+        changed = [document for file in files for document in documents_of(file)]
     finally:
-        file.unlink() if kept is None else file.write_text(kept, encoding="utf-8")
-    others = [one for one in documents if one.file.path != file]
-    return list(find_conflicts([*others, *changed])), before.count("\n") + 1
+        for file, old in zip(files, kept, strict=True):
+            file.unlink() if old is None else file.write_text(old, encoding="utf-8")
+    others = [one for one in documents if one.file.path not in files]
+    return list(find_conflicts([*others, *changed])), [text.count("\n") + 1 for text in before]
 
 
 def names(finding: Finding, file: Path, first: int) -> bool:
@@ -73,10 +88,12 @@ def test_planted_contradictions_are_found_and_near_misses_are_not(corpus, tmp_pa
     assert list(find_conflicts(documents)) == []
 
     found, wrong = 0, []
-    for case in (case for case in CASES if case["corpus"] == corpus):
-        told, first = alarms(case, root, documents)
-        right = [one for one in told if case["is_conflict"] and names(one, root / case["file"], first)]
-        wrong += [one for one in told if one not in right]
-        found += bool(right) and is_found(case, root, right)
+    for batch in batches(case for case in CASES if case["corpus"] == corpus):
+        told, firsts = alarms(batch, root, documents)
+        for case, first in zip(batch, firsts, strict=True):
+            right = [one for one in told if case["is_conflict"] and names(one, root / case["file"], first)]
+            told = [one for one in told if one not in right]
+            found += bool(right) and is_found(case, root, right)
+        wrong += told
     assert wrong == []
     assert found >= FOUND[corpus]

@@ -12,8 +12,6 @@ from tests.chains.gst import DOCUMENT
 from tests.loopback import Handler, listening
 from tests.streams import asked, every_way
 
-cohere = pytest.importorskip("langchain_cohere", reason="langchain-cohere is not installed")
-
 TEXT = "The fee for a permit is 2.88 dollars. The rate of GST is 9%. An elephant may fly."
 SPANS = [("permit", "[2]"), ("2.88 dollars", "[2]"), ("9%", "[1]"), ("An elephant", "[2]"), ("fly", "[7]")]
 
@@ -43,6 +41,7 @@ class Chat(Handler):
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Any]:
+    cohere = pytest.importorskip("langchain_cohere", reason="langchain-cohere is not installed")  # It takes seconds.
     with listening(Chat) as url:
         yield cohere.ChatCohere(model="command-of-the-test", cohere_api_key=SecretStr("none"), base_url=url)
 

@@ -16,8 +16,6 @@ from tests.chains.gst import DOCUMENT, Shelf
 from tests.loopback import Handler, listening
 from tests.streams import asked, every_way
 
-anthropic = pytest.importorskip("langchain_anthropic", reason="langchain-anthropic is not installed")
-
 FEES = Document(
     "The fee for a permit is 2.88 dollars.",
     metadata={"title": "Fees", "section": "Permits", "doc_id": "fees", "score": 0.8},
@@ -80,6 +78,7 @@ class Messages(Handler):
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Any]:
+    anthropic = pytest.importorskip("langchain_anthropic", reason="langchain-anthropic is not installed")
     with listening(Messages) as url:
         options: Any = {"model": "claude-of-the-test", "api_key": SecretStr("none"), "max_retries": 0}
         yield anthropic.ChatAnthropic(base_url=url, **options)
