@@ -9,11 +9,12 @@ import numpy as np
 
 from app.wings.offline.matching import CALENDAR, NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
 from app.wings.offline.passages import Candidate, Entry, ended_rows, is_worked
-from app.wings.offline.question import COUNTRIES, FEAST_WORDS, Question
+from app.wings.offline.question import COUNTED, COUNTRIES, DAY, FEAST_WORDS, Question
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds
+from chains.text.negation import negates
 from chains.text.quantities import Quantity
 from chains.text.ranges import EXTREME, counted, crossed, extreme, is_within, limits_of, ranged, ruled_out
 from chains.text.statements import Statement
@@ -92,8 +93,9 @@ class Evidence:
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
         self.weights = self._weigh(placed)
-        self._is_day = any(one.measure == "day of the year" for one in question.quantities)
-        said = FEAST_WORDS | CALENDAR if self._is_day else set[str]()  # A season that holds it says them.
+        measures = {one.measure for one in question.quantities}
+        self._is_counted = not measures.isdisjoint(COUNTED)
+        said = FEAST_WORDS | CALENDAR if DAY in measures else set[str]()  # A season that holds it says them.
         self._figures = np.array([term.key[0].isdigit() or term.key in said for term in question.terms], dtype=bool)
         self._replaced: list[int] = []
         self._extremes: list[Statement] = []  # The rows that a superlative names: "the cheapest".
@@ -128,7 +130,8 @@ class Evidence:
     def _only_names(self, one: Statement) -> bool:
         """Return whether an item only names something, below words that the question does not ask about."""
         asked = {term.key for term in self.question.terms}
-        return one.kind == "item" and one.is_label and asked.isdisjoint(words_of(one.lead).keys)
+        is_name = one.kind == "item" and one.is_label and not negates(one.said)  # "No trainers" says something.
+        return is_name and asked.isdisjoint(words_of(one.lead).keys)
 
     def _is_of_another(self, one: Candidate) -> bool:
         """Return whether a statement is of another country than the question."""
@@ -268,8 +271,10 @@ class Evidence:
             within = ranged(rows, self._figures_for(rows))
             ranges[places] = [fit or other for fit, other in zip(within, further, strict=True)]
             near = known[self.statements[places[0]].entry] or 0.0
-            holds = not named or self.placed[np.ix_(places, named)].max() >= WORD_FLOOR
-            if is_foreign := not holds and (near < NEAR_PASSAGE or self._is_day):
+            columns = self.matcher.rows([" ".join(rows[0].columns)])
+            own = np.vstack([self._alone[places], columns])[:, named].max(initial=0.0)
+            is_far = near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max(initial=0.0) < WORD_FLOOR
+            if is_foreign := bool(named) and (is_far or (self._is_counted and own < HEADER)):
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
             said = np.ix_(np.array(places)[ranges[places] > 0], self._figures)  # A range that holds a figure says it.
             self._alone[said] = self.placed[said] = 1.0

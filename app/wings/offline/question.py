@@ -48,6 +48,11 @@ _FEASTS: Final = {
     "new year['’]?s eve": "31 December",
     "new year(?:['’]?s)?(?: day)?": "1 January",
 }
+_NUMBERED: Final = "band class grade group level size tier week year zone"  # Things of which a column has several.
+_SERIES: Final = re.compile(rf"\b({_NUMBERED.replace(' ', '|')}) (\d{{1,2}})\b", re.IGNORECASE)
+DAY: Final = "day of the year"
+COUNTED: Final = frozenset(map(stem, _NUMBERED.split())) | {DAY}
+"""Measures of figures that tables of anything have."""
 FEAST_WORDS: Final = frozenset(map(stem, ["boxingday", "christmas", "day", "eve", "new", "xmas", "year"]))
 _SHORT_FORMS: Final = SHORT_NAMES | dict(pair.split("=") for pair in WORDS["short"].split())
 _VOWELS: Final = frozenset("aeiou")
@@ -150,10 +155,16 @@ def read(text: str, own: str = "", said: str = "") -> Question:
 
 
 def _figures(text: str) -> list[Quantity]:
-    """Return the figures of a question; a feast is its day."""
+    """Return the figures of a question; a feast is its day, and "year 2" one of the years of a column."""
     for form, day in _FEASTS.items():
         text = re.sub(rf"\b{form}\b", day, text, flags=re.IGNORECASE)
-    return [figure for figure in quantities(_THOUSANDS.sub("", text)) if not figure.label]
+    text = _THOUSANDS.sub("", text)
+    numbered = [
+        Quantity(stem(found[1].lower()), number := float(found[2]), number, *found.span(2))
+        for found in _SERIES.finditer(text)
+    ]
+    places = {one.start for one in numbered}
+    return [*(one for one in quantities(text) if not one.label and one.start not in places), *numbered]
 
 
 def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -> str:

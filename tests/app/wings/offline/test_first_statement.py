@@ -371,3 +371,23 @@ def test_a_day_and_a_way_are_of_one_row(asked, time):
     answer = ask(f"what time is the first boat {asked}", SHIPS, scores=[0.5])
     assert f"Departs: {time}" in answer
     assert answer.count("Departs") == 1
+
+
+CLUBS = (
+    "[School > Dinners and clubs]\nDinners are free for Year 1 and Year 2.\n\n- black shoes, no trainers\n\n"
+    "| Club | Years | Cost |\n|---|---|---|\n| Chess | 4 to 6 | £18 |\n| Art | 1 to 4 | £36 |"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        *(
+            ("can my year 2 child do art", "Art – Years: 1 to 4"),
+            ("which clubs are for year 5", "Chess – Years: 4 to 6"),
+        ),
+        *(("dinners year 1", "Dinners are free"), ("are trainers ok", "black shoes, no trainers")),
+    ],
+)
+def test_a_numbered_year_is_looked_up_in_its_column_and_a_denying_item_says_something(question, first):
+    assert first in ask(question, CLUBS, scores=[0.6]).removeprefix(UNSURE).strip().splitlines()[0]
