@@ -72,10 +72,10 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_embedding_model(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[None]:
+def _one_embedding_model(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[None]:
     base = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        remember((base if worker_id == "master" else base.parent) / "vectors", patch)
+        remember((base.parent if hasattr(pytestconfig, "workerinput") else base) / "vectors", patch)
         yield
 
 
