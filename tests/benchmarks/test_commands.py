@@ -23,7 +23,7 @@ def test_a_soak_of_few_questions_holds_all_but_memory_which_is_still_growing_the
 
 
 def test_a_load_of_few_users_prints_its_tables(run):
-    done = run("benchmarks.load", "--seconds", "1", "--warm-s", "0.2", "--users", "1", "2", "3")
+    done = run("benchmarks.load", "--seconds", "0.5", "--warm-s", "0.1", "--users", "1", "2", "3")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("| `/api/query` |") == 3
