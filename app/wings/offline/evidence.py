@@ -97,13 +97,11 @@ class Evidence:
         self._is_counted = not measures.isdisjoint(COUNTED)
         said = FEAST_WORDS | CALENDAR if DAY in measures else set[str]()  # A season that holds it says them.
         self._figures = np.array([term.key[0].isdigit() or term.key in said for term in question.terms], dtype=bool)
-        self._replaced: list[int] = []
         self._extremes: list[Statement] = []  # The rows that a superlative names: "the cheapest".
         self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
         known = [*scores, *[None] * len(entries)]
         other_rows, ranges = self._compare_rows(known)
         self._compare_limits(ranges, known)
-        before = self._alone[:, self._replaced].max(axis=1, initial=0.0) >= 1.0
         self.placed[np.ix_(ranges > 0, self._figures)] = 1.0
         fresh = question.fresh  # What a follow-up names anew, where a list or text on what was asked before holds it:
         carried = [row for row, term in enumerate(question.terms) if term.carries and row not in fresh]
@@ -112,12 +110,12 @@ class Evidence:
         new = [row for row in fresh if joined[:, row].max(initial=0.0) >= 1.0]
         self.contradicted = [
             is_other
-            or bool(fit < 0 or is_before)
+            or bool(fit < 0)
             or is_worked(one.statement, entries[one.entry].section)
             or self._is_of_another(one)
             or self._only_names(one.statement)
             or bool(new and one.strengths[new].max() < HEADER)  # It speaks of what was asked before: the other shift.
-            for one, is_other, fit, is_before in zip(self.statements, other_rows, ranges, before, strict=True)
+            for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
         self.values = self._measure(known, ranges)
         self.agreement = np.eye(len(self.statements))
@@ -354,8 +352,7 @@ class Evidence:
 
         It does by the words of the first cell that tell rows apart, where some row holds more of them; where first
         cells repeat, also by a whole other cell: "frozen goods in Northland" is no row of Northland that is not frozen.
-        Words that a follow-up replaces ("and the early one?") count no more, here and in all that is measured, and
-        what says those of another row as well ("a set of shoes and harness") is left out.
+        Words that a follow-up replaces ("and the early one?") count no more, here and in all that is measured.
         """
         weights, named = self.weights, np.array([term.carries or term.fixed for term in self.question.terms])
         keys = [f"{row.group} {row.cells[0].text}" for row in rows]
@@ -369,7 +366,6 @@ class Evidence:
             kept = (held[said == said.max()] >= 1.0).all(axis=0)  # The rows that are asked for now say it as well.
             replaced = [row for row in np.flatnonzero(tells & ~kept) if row not in new]
             tells[replaced], weights[replaced] = False, 0.0
-            self._replaced += [int(row) for row in replaced if is_exact[row]]
         telling = np.where(holds, held, 0.0).max(axis=0) * tells
         over = self.matcher.rows([f"{self.entries[entry].section} {rows[0].announced}"])  # It says so of each row.
         lacked = np.maximum(0.0, telling - np.maximum(alone, OVER_ALL * over)) @ weights

@@ -394,16 +394,6 @@ def test_a_sentence_that_compares_nothing_is_no_sure_answer_to_a_question_for_th
     assert compared <= LACKING < plain
 
 
-def test_what_speaks_of_two_rows_is_no_answer_to_a_follow_up_about_one():
-    hire = (
-        "[Hire]\n| Item | Per visit |\n|---|---|\n| Shoes | €4 |\n| Harness | €3 |\n\n"
-        "A set of shoes and harness costs €6 for each visit."
-    )
-    messages = prompt("and a harness?", hire, scores=[0.8])
-    messages[-1].additional_kwargs[SEARCHED] = "how much are shoes to hire harness"
-    assert "Harness – Per visit: €3" in OfflineChatModel().invoke(messages).text
-
-
 def test_what_a_follow_up_names_anew_replaces_what_was_asked_before():
     table = "| Shift | Begins | Ends |\n|---|---|---|\n| Early | 06:00 | 14:30 |\n| Night | 22:00 | 06:30 |"
     messages = prompt("and the early one?", f"[Desk > Shifts]\n{table}", scores=[0.8])
