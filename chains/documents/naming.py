@@ -78,8 +78,8 @@ _HEADLESS = re.compile(r"(\|[^\n]*+)(?!\n[\s|:-]*-[\s|:-]*(?:\n|\Z))")
 
 
 def place_name(title: str, section: str | None = None, page: int | None = None) -> str:
-    """Return `Title > Section, page 3`, as far as each is known."""
-    name = f"{title} > {section}" if section else title
+    """Return `Title > Section, page 3`, as far as each is known; a section of its title's name is not said."""
+    name = f"{title} > {section}" if section and section != title else title
     return f"{name}, page {page}" if page else name
 
 
