@@ -261,7 +261,8 @@ class Evidence:
         tables: dict[tuple[object, ...], list[int]] = {}
         for place, one in enumerate(self.statements):
             if one.statement.kind == "row":
-                table = (self.entries[one.entry].title, one.statement.columns) if one.statement.columns else one.block
+                entry, columns = self.entries[one.entry], one.statement.columns
+                table = (entry.title, entry.section, columns) if columns else one.block
                 tables.setdefault(table, []).append(place)  # Of a long table that several passages hold as well.
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
@@ -269,8 +270,8 @@ class Evidence:
             within = ranged(rows, self._figures_for(rows))
             ranges[places] = [fit or other for fit, other in zip(within, further, strict=True)]
             near = known[self.statements[places[0]].entry] or 0.0
-            columns = self.matcher.rows([" ".join(rows[0].columns)])
-            own = np.vstack([self._alone[places], columns])[:, named].max(initial=0.0)
+            names = self.matcher.rows([" ".join(rows[0].columns)])
+            own = np.vstack([self._alone[places], names])[:, named].max(initial=0.0)
             is_far = near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max(initial=0.0) < WORD_FLOOR
             if is_foreign := bool(named) and (is_far or (self._is_counted and own < HEADER)):
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.

@@ -391,3 +391,12 @@ CLUBS = (
 )
 def test_a_numbered_year_is_looked_up_in_its_column_and_a_denying_item_says_something(question, first):
     assert first in ask(question, CLUBS, scores=[0.6]).removeprefix(UNSURE).strip().splitlines()[0]
+
+
+def test_tables_of_two_sections_are_two():
+    table = "| Day | Open |\n|---|---|\n| Monday to Friday | {} |\n| Saturday | {} |\n| Sunday | closed |"
+    sections = ("Bridge Street", "7:30-18:30", "8:30-16:00"), ("Station", "6:45-19:30", "9:00-14:00")
+    shops = [f"[Shops > {name}]\n{table.format(*hours)}" for name, *hours in sections]
+    model = OfflineChatModel(similarity=word_similarity())
+    answer = ask("when is the station shop open on saturday", *shops, model=model, scores=[0.5, 0.6])
+    assert answer.startswith("Saturday – Open: 9:00-14:00. [Shops > Station]")
