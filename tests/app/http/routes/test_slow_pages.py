@@ -31,8 +31,9 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def url(folder) -> Iterator[str]:
+    """A service of the test's own: in another's the pages that nobody waits for any more may still hold places."""
     with pytest.MonkeyPatch.context() as patch:
         for module in ("app.wiring.library", "app.http.routes.documents"):
             patch.setattr(f"{module}.PAGE_TIMEOUT_S", 600)
