@@ -184,7 +184,8 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     stems = set(map(stem, known))
     right: dict[str, str] = {}
     for word in unknown:
-        near = [one for one in one_error_away(word.lower()) & known.keys() if one not in STOP_WORDS]
+        away = one_error_away(word.lower()) | one_error_away(stem(word.lower()))  # "Pilows" for a "pillow".
+        near = [one for one in known if not away.isdisjoint({one, stem(one)}) and one not in STOP_WORDS]
         near = near or [one for one in known if one.startswith(stem(word.lower()))]  # "Limos" for "limousines".
         if near and stem(word.lower()) not in stems:
             right[word] = max(sorted(near), key=known.__getitem__)

@@ -400,3 +400,9 @@ def test_tables_of_two_sections_are_two():
     model = OfflineChatModel(similarity=word_similarity())
     answer = ask("when is the station shop open on saturday", *shops, model=model, scores=[0.5, 0.6])
     assert answer.startswith("Saturday – Open: 9:00-14:00. [Shops > Station]")
+
+
+def test_a_mistyped_plural_is_the_singular_of_a_row():
+    rows = "[Bedding]\n| Item | Price |\n|---|---|\n| Pillow | £9.50 |\n| Duvet | £21.00 |"
+    answer = ask("how much for pilows", rows, model=OfflineChatModel(similarity=word_similarity()), scores=[0.5])
+    assert answer.startswith("Pillow – Price: £9.50")
