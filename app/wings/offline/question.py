@@ -184,8 +184,9 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     stems = set(map(stem, known))
     right: dict[str, str] = {}
     for word in unknown:
-        away = one_error_away(word.lower()) | one_error_away(stem(word.lower()))  # "Pilows" for a "pillow".
-        near = [one for one in known if not away.isdisjoint({one, stem(one)}) and one not in STOP_WORDS]
+        near = [one for one in one_error_away(word.lower()) & known.keys() if one not in STOP_WORDS]
+        if not near and not similarity([single := word.lower().removesuffix("s")], [single]).any():
+            near = [*(one_error_away(single) & known.keys() - STOP_WORDS)]  # "Pilows" for a "pillow".
         near = near or [one for one in known if one.startswith(stem(word.lower()))]  # "Limos" for "limousines".
         if near and stem(word.lower()) not in stems:
             right[word] = max(sorted(near), key=known.__getitem__)
