@@ -273,7 +273,7 @@ def _missing(evidence: Evidence, reach: Matrix) -> list[str]:
     """Return the names and nouns of the question that are hardly reached, as the asker writes them."""
     question = evidence.question
     words = {token.key: token.text for token in tokens(question.text) if token.text.isalpha()}
-    is_thing = [one.carries or one.word in DIMENSIONS for one in question.terms]  # "Deep" of "how deep".
+    is_thing = [one.carries or DIMENSIONS.get(one.word) for one in question.terms]  # "Deep" of "how deep".
     floors = [FIXED if one.named else WORD_FLOOR for one in question.terms]
     lacked = [n for n, one in enumerate(question.terms) if is_thing[n] and one.key in words and reach[n] < floors[n]]
     names = [*question.names, *([n] for n in lacked if not any(n in name for name in question.names))]
