@@ -119,9 +119,9 @@ def read(text: str, own: str = "", said: str = "") -> Question:
 
     `said` is what the user typed, where the question leans on those before it.
     """
-    joined, own = (  # Figures that it supposes go: "since the VAT is 10 %, ...".
+    joined, own, new_words = (  # Figures that it supposes go: "since the VAT is 10 %, ...".
         _PREMISE.sub(lambda premise: _FIGURE.sub("", premise[0]), join_initials(_MAY.sub("may", words)))
-        for words in (_MINUTES.sub(" minutes", text), _MINUTES.sub(" minutes", own))
+        for words in (_MINUTES.sub(" minutes", part) for part in (text, own, said))
     )
     words = tokens(joined)
     content = [token for token in words if token.weight]
@@ -138,7 +138,7 @@ def read(text: str, own: str = "", said: str = "") -> Question:
     # Behind a whole question stand words of those before, which ask for nothing.
     asks_for = own or (said if said and text.startswith(f"{said} ") else joined)
     wants = kinds(asks_for)
-    new = {token.key for token in tokens(said)}
+    new = {token.key for token in tokens(new_words)}
     fresh = [] if all(term.key in new for term in terms) else [row for row, term in enumerate(terms) if term.key in new]
     return Question(
         text=text,

@@ -131,3 +131,10 @@ def test_words_of_short_messages_ask_for_nothing():
     question = read("whats the price 4 adults pls, when do u close thx")
     assert [term.word for term in question.terms] == ["price", "4", "adults", "close"]
     assert "where" in read("wheres the lift").wants
+
+
+@pytest.mark.parametrize(
+    "question", ["who issues the B/L", "open on good friday", "a 5 min walk", "since VAT is 10 %, what is duty"]
+)
+def test_a_whole_question_takes_nothing_over(question):
+    assert read(question, said=question).fresh == []
