@@ -137,5 +137,6 @@ def _is_quotable(statement: Statement, *, is_last: bool) -> bool:
     if statement.is_label and not statement.lead and kind != "item":
         return False
     is_apart = statement.source[: statement.start].endswith("\n\n")  # A line of its own, not one that a border cuts.
-    breaks_off = is_last and not is_apart and said[-1] not in ".!?)\"'\u201d\u3002" and ": " not in said[:60]
-    return kind != "sentence" or (len(_WORDS.findall(said)) >= SHORTEST and not breaks_off)
+    has_value = ": " in said[:60]  # "Phone: 01632 960 330".
+    breaks_off = is_last and not is_apart and said[-1] not in ".!?)\"'\u201d\u3002" and not has_value
+    return kind != "sentence" or ((has_value or len(_WORDS.findall(said)) >= SHORTEST) and not breaks_off)

@@ -406,3 +406,8 @@ def test_a_mistyped_plural_is_the_singular_of_a_row():
     rows = "[Bedding]\n| Item | Price |\n|---|---|\n| Pillow | £9.50 |\n| Duvet | £21.00 |"
     answer = ask("how much for pilows", rows, model=OfflineChatModel(similarity=word_similarity()), scores=[0.5])
     assert answer.startswith("Pillow – Price: £9.50")
+
+
+def test_a_line_of_one_word_and_its_value_answers():
+    shop = "[Shop]\nAddress: Mill Lane 40, Thornby\nPhone: 01632 960 330\nClosed: Easter Sunday, 25 December"
+    assert ask("phone number please", shop, scores=[0.6]).endswith("Phone: 01632 960 330 [Shop]")
