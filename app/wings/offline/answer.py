@@ -24,8 +24,7 @@ LONGEST_LIST, MOST_WORDS, LONGEST_HEADING = 8, 100, 120
 SHORT_PARAGRAPH: Final = 400  # Characters.
 AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
 NEAR: Final = 0.1  # The least probability to speak for a version.
-# Probability and nearest similarity, below which a question is declined: one with a word that no source mentions, and
-# any, of which the search knows better which passage is nearest.
+# With less probability and nearest similarity together, what lacks a word of the question, or anything, is declined.
 NEAR_ENOUGH, DISTANT = 0.7, 0.55
 ALSO: Final = 0.7  # The share of the best one's probability that a statement beside it has to have.
 ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader chooses.
