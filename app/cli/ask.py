@@ -55,10 +55,10 @@ def ask(
         answer = merge(parts)
     if proof is not None:
         from app import hooks
+        from app.ledger.private_files import write_atomically
 
         certificate = hooks.wing("knowledge.certificate:certificate")(answer, service.index)
-        proof.parent.mkdir(parents=True, exist_ok=True)
-        proof.write_text(as_json(certificate) + "\n", encoding="utf-8")
+        write_atomically(proof, as_json(certificate) + "\n")
         complain(f"The proof is in {proof}. Check it: waypoint verify {proof} --documents FOLDER")
 
 

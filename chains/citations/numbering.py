@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from chains.citations.cited_sentences import Sentence
-from chains.citations.markers import MarkerBuffer, NumberScanner, link_labels
+from chains.citations.markers import MarkerBuffer, NumberScanner, code_ranges, link_labels
 from chains.documents.naming import UNTITLED, place_name
 from chains.state import Passage
 from chains.text.letters import escape_brackets, one_line
@@ -173,10 +173,13 @@ def insert_markers(
     """Return the answer with a marker in each of the sentences, and the passage of each number.
 
     `sources` are the passages of the numbers that stand in the answer already. A marker stands before the mark that
-    ends the sentence.
+    ends the sentence; a sentence in code gets none.
     """
     passages, pieces, at = list(sources), list[str](), 0
+    code = code_ranges(answer)
     for sentence, passage in found:
+        if any(start < sentence.end and sentence.start < end for start, end in code):
+            continue
         keys = [source_key(known) for known in passages]
         if source_key(passage) not in keys:
             passages.append(passage)

@@ -8,6 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from chains.errors import ConfigurationError
+from chains.generation import compat
 from chains.state import Passage
 from chains.text.letters import one_line
 
@@ -55,7 +56,7 @@ def citable(model: Any) -> MakeBlock:
     chat_model = model
     while chat_model is not None and not isinstance(chat_model, BaseChatModel):
         chat_model = getattr(chat_model, "bound", None)
-    provider = chat_model._get_ls_params().get("ls_provider") if chat_model else None
+    provider = compat.tracing_parameters(chat_model, None).get("ls_provider") if chat_model else None
     if provider not in _FORMS:
         msg = f"native_citations needs a chat model of one of {', '.join(_FORMS)}, not of {provider!r}; leave it out"
         raise ConfigurationError(msg)

@@ -2,14 +2,13 @@
 
 The providers are called in turn, each behind its own retries, rate limiter and breaker; the last resort needs no
 network. A message of the last resort, or one that broke off, carries the reason as `degraded` in `response_metadata`.
-All are called by `_generate` and `_stream`, which every chat model implements: `invoke` would start a run of its own.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from langchain_core.caches import BaseCache
 from langchain_core.language_models import BaseChatModel
@@ -22,6 +21,7 @@ from pydantic import ConfigDict, Field, SkipValidation
 from chains.callbacks import left_s
 from chains.clock import Clock
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
+from chains.generation import compat
 from chains.generation.rate_limiter import RateLimiter, Reservation
 from chains.generation.reply import BROKE_OFF, Reply, mark, marked, readable, reason_of
 from chains.logs import get_logger
@@ -135,12 +135,12 @@ class Provider:
     def _generate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
-            return _read(request, reservation, self.model._generate(**self._arguments(request)))
+            return _read(request, reservation, compat.generate(self.model, **self._arguments(request)))
 
     async def _agenerate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            return _read(request, reservation, await self.model._agenerate(**self._arguments(request)))
+            return _read(request, reservation, await compat.agenerate(self.model, **self._arguments(request)))
 
     def _open(self, request: Request) -> tuple[list[ChatGenerationChunk], Chunks]:
         chunks, head = self._stream(request), []
@@ -162,7 +162,7 @@ class Provider:
         reply = Reply(request.longest_reply)
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
-            with closing(cast("Chunks", self.model._stream(**self._arguments(request)))) as chunks:
+            with closing(compat.stream(self.model, **self._arguments(request))) as chunks:
                 for chunk in chunks:
                     _reconcile(reservation, chunk.message)
                     yield request.counted(reply.feed(chunk))
@@ -174,7 +174,7 @@ class Provider:
         reply = Reply(request.longest_reply)
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            async with aclosing(cast("AsyncChunks", self.model._astream(**self._arguments(request)))) as chunks:
+            async with aclosing(compat.astream(self.model, **self._arguments(request))) as chunks:
                 async for chunk in chunks:
                     _reconcile(reservation, chunk.message)
                     yield request.counted(reply.feed(chunk))
@@ -269,12 +269,11 @@ class ResilientChatModel(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        models = [provider.model for provider in self.providers]
-        return {"providers": [{"type": model._llm_type, **model._identifying_params} for model in models]}
+        return {"providers": [compat.identity(provider.model) for provider in self.providers]}
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
         # In traces, the run counts as one of the first provider's model.
-        return self.providers[0].model._get_ls_params(stop=stop, **kwargs)
+        return compat.tracing_parameters(self.providers[0].model, stop, **kwargs)
 
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
@@ -284,7 +283,7 @@ class ResilientChatModel(BaseChatModel):
             with _recorded(failures):
                 return provider.generate(request)
         resort, reason = self._resort(failures)
-        return marked(resort._generate(messages, stop, run_manager), reason)
+        return marked(compat.generate(resort, messages=messages, stop=stop, run_manager=run_manager), reason)
 
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
@@ -294,7 +293,7 @@ class ResilientChatModel(BaseChatModel):
             with _recorded(failures):
                 return await provider.agenerate(request)
         resort, reason = self._resort(failures)
-        return marked(await resort._agenerate(messages, stop, run_manager), reason)
+        return marked(await compat.agenerate(resort, messages=messages, stop=stop, run_manager=run_manager), reason)
 
     def _stream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
@@ -306,7 +305,7 @@ class ResilientChatModel(BaseChatModel):
                 return
         resort, reason = self._resort(failures)
         yield mark(reason)
-        yield from resort._stream(messages, stop, run_manager)
+        yield from compat.stream(resort, messages=messages, stop=stop, run_manager=run_manager)
 
     async def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
@@ -320,7 +319,7 @@ class ResilientChatModel(BaseChatModel):
                 return
         resort, reason = self._resort(failures)
         yield mark(reason)
-        async for chunk in resort._astream(messages, stop, run_manager):
+        async for chunk in compat.astream(resort, messages=messages, stop=stop, run_manager=run_manager):
             yield chunk
 
     def _request(

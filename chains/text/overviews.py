@@ -73,12 +73,12 @@ def overview_of(question: str, editions: Collection[str] = ()) -> Overview | Non
         question: the user's words.
         editions: words of it that tell versions apart, and are no part of the subject.
     """
-    form, asked = next((form for form, pattern in _FORMS if pattern.search(question)), None), question
+    form = next((form for form, pattern in _FORMS if pattern.search(question)), None)
     if form is None:
         return None
     for edition in editions:
-        asked = asked.replace(edition, " ")
-    return Overview(form, frozenset(word.key for word in tokens(_FORM_WORDS.sub(" ", asked)) if word.weight))
+        question = question.replace(edition, " ")
+    return Overview(form, frozenset(word.key for word in tokens(_FORM_WORDS.sub(" ", question)) if word.weight))
 
 
 _near: Final = lru_cache(maxsize=16)(one_error_away)  # A word is compared with those of all titles.

@@ -189,11 +189,11 @@ _FIRST_DAY, _LAST_DAY = date(2000, 1, 1).toordinal(), date(2000, 12, 31).toordin
 
 def seasons(text: str) -> list[Quantity]:
     """Return the parts of the year that a text names by two days: "15 June to 15 September"; two over New Year."""
-    days = [one for one in quantities(text) if one.measure == "day of the year"]
-    joined = [(low, high) for low, high in pairwise(days) if JOINS.fullmatch(text[low.end : high.start])]
-    parts = [(one, last.high if one.low <= last.high else _LAST_DAY) for one, last in joined]
-    parts += [(one._replace(low=_FIRST_DAY), last.high) for one, last in joined if one.low > last.high]
-    return [one._replace(high=end, bound="exact") for one, end in parts]
+    days = [quantity for quantity in quantities(text) if quantity.measure == "day of the year"]
+    pairs = [(first, last) for first, last in pairwise(days) if JOINS.fullmatch(text[first.end : last.start])]
+    parts = [(first, last.high if first.low <= last.high else _LAST_DAY) for first, last in pairs]
+    parts += [(first._replace(low=_FIRST_DAY), last.high) for first, last in pairs if first.low > last.high]
+    return [first._replace(high=end, bound="exact") for first, end in parts]
 
 
 def limits_of(statement: Statement) -> list[Quantity]:

@@ -191,8 +191,9 @@ def run_tests(
     if changed_since:
         _show_changes(changed_since, before, results)
     if junit is not None:
-        junit.parent.mkdir(parents=True, exist_ok=True)
-        junit.write_bytes(junit_xml(results))
+        from app.ledger.private_files import write_atomically
+
+        write_atomically(junit, junit_xml(results))
     failed = sum(bool(result.differences) for result in results)
     seconds = sum(result.seconds for result in results)
     passed: dict[str, list[bool]] = {}

@@ -215,13 +215,13 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
     return [one.text]
 
 
-def is_scale(one: Candidate, evidence: Evidence) -> bool:
+def is_scale(candidate: Candidate, evidence: Evidence) -> bool:
     """Return whether an item is a step of a scale, as of notice, and the question does not say where on it."""
-    entry = evidence.entries[one.entry]
-    steps = [other.quantities for other in entry.statements if other.block == one.statement.block]
-    measures = [{step.measure for step in steps if step.is_range and step.measure} for steps in steps]
-    shared = set.intersection(*measures) - {figure.measure for figure in evidence.question.quantities}
-    return one.statement.kind == "item" and len(steps) > 1 and bool(shared)
+    step, statements = candidate.statement, evidence.entries[candidate.entry].statements
+    steps = [other.quantities for other in statements if other.block == step.block] if step.kind == "item" else []
+    measures = [{limit.measure for limit in limits if limit.is_range and limit.measure} for limits in steps]
+    asked = {figure.measure for figure in evidence.question.quantities}
+    return len(steps) > 1 and bool(set.intersection(*measures) - asked)
 
 
 def in_context(statement: Statement, statements: Sequence[Statement]) -> list[Statement]:
@@ -272,9 +272,9 @@ def _missing(evidence: Evidence, reach: Matrix) -> list[str]:
     """Return the names and nouns of the question that are hardly reached, as the asker writes them."""
     question = evidence.question
     words = {token.key: token.text for token in tokens(question.text) if token.text.isalpha()}
-    is_thing = [one.carries or DIMENSIONS.get(one.word) for one in question.terms]  # "Deep" of "how deep".
-    floors = [FIXED if one.named else WORD_FLOOR for one in question.terms]
-    lacked = [n for n, one in enumerate(question.terms) if is_thing[n] and one.key in words and reach[n] < floors[n]]
+    is_thing = [term.carries or DIMENSIONS.get(term.word) for term in question.terms]  # "Deep" of "how deep".
+    floors = [FIXED if term.named else WORD_FLOOR for term in question.terms]
+    lacked = [n for n, term in enumerate(question.terms) if is_thing[n] and term.key in words and reach[n] < floors[n]]
     names = [*question.names, *([n] for n in lacked if not any(n in name for name in question.names))]
     return [" ".join(words[question.terms[n].key] for n in name) for name in names if set(name) <= set(lacked)]
 
@@ -302,17 +302,17 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
     return [int(place) + 1 for place in np.flatnonzero(named if named.any() else by_kind)]
 
 
-def _told(cell: str, question: Question) -> Verdict:
+def _verdict_of(cell: str, question: Question) -> Verdict:
     """Return what a cell answers: it says so, or gives the hours of what the question asks whether it is open."""
-    said = cell.lower()
-    if said in {"yes", "no"} or not _OPEN.search(question.text):
-        return "Yes" if said == "yes" else "No" if said == "no" else ""
-    hours = [one for one in quantities(cell) if one.measure == "hours of a day"]
-    times = [one for one in question.quantities if one.measure == "time of day"]
+    text = cell.lower()
+    if text in {"yes", "no"} or not _OPEN.search(question.text):
+        return "Yes" if text == "yes" else "No" if text == "no" else ""
+    hours = [quantity for quantity in quantities(cell) if quantity.measure == "hours of a day"]
+    times = [figure for figure in question.quantities if figure.measure == "time of day"]
     if not times:
-        return "No" if said in _CLOSED else "Yes" if any(map(str.isdigit, said)) else ""
-    is_open = any(one.low <= time.low < one.high for one in hours for time in times)
-    return "Yes" if is_open else "No" if hours or said in _CLOSED else ""
+        return "No" if text in _CLOSED else "Yes" if any(map(str.isdigit, text)) else ""
+    is_open = any(span.low <= time.low < span.high for span in hours for time in times)
+    return "Yes" if is_open else "No" if hours or text in _CLOSED else ""
 
 
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:
@@ -323,9 +323,11 @@ def verdict(one: Candidate, evidence: Evidence) -> Verdict:
         return ""
     if one.statement.kind == "row":
         cells = one.statement.cells
-        named = [cells[at] for at in _asked_columns(evidence, one.statement) if at < len(cells)]
-        values = {_told(cell.text, question) for cell in named or cells[1:]} - ({""} if not named else set[str]())
-        return values.pop() if len(values) == 1 and not negates(question.text) else ""
+        named = [cells[column] for column in _asked_columns(evidence, one.statement) if column < len(cells)]
+        verdicts = {_verdict_of(cell.text, question) for cell in named or cells[1:]}
+        if not named:
+            verdicts.discard("")
+        return verdicts.pop() if len(verdicts) == 1 and not negates(question.text) else ""
     asked, *asked_without = _WITHOUT.split(question.text, maxsplit=1)
     said, *without = _WITHOUT.split(text, maxsplit=1)
     negations = len(NEGATION.findall(said)) + bool(_DENIES.search(said))

@@ -93,10 +93,10 @@ class Evidence:
             for (one, n), row in zip(found, self.placed, strict=True)
         ]
         self.weights = self._weigh(placed)
-        measures = {one.measure for one in question.quantities}
+        measures = {figure.measure for figure in question.quantities}
         self._is_counted = not measures.isdisjoint(COUNTED)
-        said = FEAST_WORDS | CALENDAR if DAY in measures else set[str]()  # A season that holds it says them.
-        self._figures = np.array([term.key[0].isdigit() or term.key in said for term in question.terms], dtype=bool)
+        dates = FEAST_WORDS | CALENDAR if DAY in measures else set[str]()  # A season that holds the day says them.
+        self._figures = np.array([term.key[0].isdigit() or term.key in dates for term in question.terms], dtype=bool)
         self._extremes: list[Statement] = []  # The rows that a superlative names: "the cheapest".
         self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
         known = [*scores, *[None] * len(entries)]
@@ -270,10 +270,10 @@ class Evidence:
             within = ranged(rows, self._figures_for(rows))
             ranges[places] = [fit or other for fit, other in zip(within, further, strict=True)]
             near = known[self.statements[places[0]].entry] or 0.0
-            names = self.matcher.rows([" ".join(rows[0].columns)])
-            own = np.vstack([self._alone[places], names])[:, named].max(initial=0.0)
+            heads = self.matcher.rows([" ".join(rows[0].columns)])
+            held = np.vstack([self._alone[places], heads])[:, named].max(initial=0.0)
             is_far = near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max(initial=0.0) < WORD_FLOOR
-            if is_foreign := bool(named) and (is_far or (self._is_counted and own < HEADER)):
+            if is_foreign := bool(named) and (is_far or (self._is_counted and held < HEADER)):
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
             said = np.ix_(np.array(places)[ranges[places] > 0], self._figures)  # A range that holds a figure says it.
             self._alone[said] = self.placed[said] = 1.0

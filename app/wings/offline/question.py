@@ -160,11 +160,11 @@ def _figures(text: str) -> list[Quantity]:
         text = re.sub(rf"\b{form}\b", day, text, flags=re.IGNORECASE)
     text = _THOUSANDS.sub("", text)
     numbered = [
-        Quantity(stem(found[1].lower()), number := float(found[2]), number, *found.span(2))
-        for found in _SERIES.finditer(text)
+        Quantity(stem(match[1].lower()), number := float(match[2]), number, *match.span(2))
+        for match in _SERIES.finditer(text)
     ]
-    places = {one.start for one in numbered}
-    return [*(one for one in quantities(text) if not one.label and one.start not in places), *numbered]
+    places = {figure.start for figure in numbered}
+    return [*(figure for figure in quantities(text) if not figure.label and figure.start not in places), *numbered]
 
 
 def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -> str:

@@ -338,3 +338,9 @@ def test_a_section_of_several_documents_names_none_where_none_or_more_than_one_s
     citations = read(f"{sentence} [Rates].", [*DUTIES, again], min_citations=0, attribution=False)["citations"]
 
     assert not [citation for citation in citations if citation["matched"]]
+
+
+def test_a_sentence_in_code_gets_no_number():
+    code = f"```\n{KEPT}\n```"
+    written = read(f"Run:\n\n{code}\n\n{KEPT}", [BOOKSHELF[1]], style="numbered")["replacement"]
+    assert written == f"Run:\n\n{code}\n\n{KEPT.removesuffix('.')} [1]."
