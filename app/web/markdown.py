@@ -107,7 +107,7 @@ def place_chips(html: str, chips: Sequence[Chip]) -> str:
             waiting.extend([button] * in_link)
             return "" if in_link else button
         tag = _PLACE.sub("", found[0])
-        in_link = tag.startswith("<a ") or (in_link and tag != "</a>")
+        in_link = tag.startswith("<a href=") or (in_link and tag != "</a>")
         if in_link:
             return tag
         after, waiting[:] = "".join(waiting), []
@@ -143,6 +143,7 @@ def render(answer: str, chips: Sequence[Chip] = (), questions: Sequence[str] = (
         _markdown().render(without_bidi(under_headings(marked, questions))),
         tags=TAGS,
         attributes=ATTRIBUTES,
+        attribute_filter=lambda _, name, value: value if value or name != "href" else None,  # Of `[]()`.
         url_schemes=SCHEMES,
         link_rel="noopener noreferrer",
         set_tag_attribute_values={"a": {"target": "_blank"}},

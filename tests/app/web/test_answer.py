@@ -136,6 +136,13 @@ def test_whatever_is_said_and_cited_is_harmless(text, data):
     assert_harmless(answer.render_growing(text)[0])
 
 
+def test_a_link_to_nowhere_is_none():
+    text = "[see [1]]()"
+    html = answer.render(text, [citation(text, "[1]", title="Guide")])[0]
+    assert "href" not in html
+    assert "chip" in html
+
+
 def test_marks_that_turn_the_direction_of_text_are_taken_out():
     text = "pay \u202eEUR 001\u202c now [GST\u2066]"
     html = answer.render(text, [citation(text, "[GST\u2066]", title="\u202eGuide")])[0]
