@@ -198,7 +198,7 @@ def test_the_sets_for_reading_have_the_rows_that_they_claim_half_of_them_held():
     ids = [row["id"] for row in [*TABLES, *(row for some in READ.values() for row in some)]]
 
     assert Counter(row["split"] for row in TABLES) == {"dev": 30, "held": 30}
-    assert (len(READ), len(TURNS)) == (9, 80)
+    assert (len(READ), len(TURNS)) == (15, 80)
     for questions in READ.values():
         assert Counter(row["split"] for row in questions) == {"dev": 20, "held": 20}
         assert {row["kind"] for row in questions} == READ_KINDS
