@@ -24,13 +24,12 @@ LONGEST_LIST, MOST_WORDS, LONGEST_HEADING = 8, 100, 120
 SHORT_PARAGRAPH: Final = 400  # Characters.
 AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
 NEAR: Final = 0.1  # The least probability to speak for a version.
-# With less probability and nearest similarity together, what lacks a word of the question, or anything, is declined.
-NEAR_ENOUGH, DISTANT = 0.7, 0.55
+NEAR_ENOUGH: Final = 0.75  # With less probability and nearest similarity together a question is declined.
 ALSO: Final = 0.7  # The share of the best one's probability that a statement beside it has to have.
 ALSO_UNSURE: Final = 0.3  # The same where the best one is not sure: the reader chooses.
-OFF_TOPIC, LACKING, _ROOM = 0.58, 0.74, 0.15
-"""The most without what a follow-up names anew; without a name or figure, or with what speaks against. Below the most
-the likelier stays ahead."""
+OFF_TOPIC, LACKING, _ROOM = 0.58, 0.71, 0.15
+"""The most without what a follow-up names anew, or any word; without a name or figure, or with what speaks against.
+Below the most the likelier stays ahead."""
 _OPEN, _CLOSED = re.compile(r"\bopen\b", re.IGNORECASE), frozenset({"closed", "shut"})
 FEWEST_COLUMNS: Final = 3  # With fewer there is one cell beside the name, and no order.
 MOST_NAMED: Final = 0.6
@@ -86,9 +85,8 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
         return NOTHING
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
-    probabilities = ranker.probabilities(evidence.values, evidence.agreement)
-    contradicted = evidence.contradicted
-    left = [out or one.is_left for out, one in zip(contradicted, evidence.statements, strict=True)]
+    contradicted, left = evidence.contradicted, evidence.left_out
+    probabilities = ranker.probabilities(evidence.values, left)
     sure = [row for row in order if probabilities[row] >= ranker.threshold and not contradicted[row]]
     is_old = bool(sure) and all(left[row] for row in sure)  # What is in force says nothing of it.
     if not is_old and any(probabilities[row] >= NEAR and not left[row] for row in order):
@@ -104,18 +102,18 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     sides = _sides(evidence, fitting)
     # Nothing makes up for a lacking name, figure or comparison, and a range that holds the figure says no more.
     first = evidence.statements[best]
-    doubtful, lacking, fit = (evidence.values[best, FEATURES.index(name)] for name in ("doubtful", "lacking", "range"))
-    doubted = evidence.unnamed(first) > 0 or doubtful > 0 or (fit > 0 and lacking > 0)
-    ceiling = OFF_TOPIC if evidence.lacks_new(first) else LACKING if doubted else 1.0
+    near, fit = (evidence.values[best, FEATURES.index(name)] for name in ("near", "range"))
+    doubted = evidence.is_unnamed(first) or evidence.is_doubtful(first) or (fit > 0 and evidence.lacking(first) > 0)
+    is_off_topic = evidence.lacks_new(first) or (doubted and near <= 0)
+    ceiling = OFF_TOPIC if is_off_topic else LACKING if doubted else 1.0
     probability = min(float(probabilities[best]), ceiling - _ROOM * (1 - float(probabilities[best])))
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
     probability = min([probability, *weak])
     reach, entry = evidence.placed.max(axis=0), evidence.entries[first.entry]
-    missing, near = _missing(evidence, reach), probability + evidence.nearest
-    is_distant = contradicted[best] or near < DISTANT
-    if is_distant or (missing and near < NEAR_ENOUGH):
-        place = None if is_distant else first.entry
+    missing = _missing(evidence, reach)
+    if contradicted[best] or probability + evidence.nearest < NEAR_ENOUGH:
+        place = first.entry if first.strengths.any() and not contradicted[best] else None
         return NOTHING._replace(probability=min(probability, NEAR), missing=missing, place=place)
     is_sure = probability >= ranker.threshold and not first.is_left
     beside = probability * (ALSO if is_sure else ALSO_UNSURE)
@@ -318,7 +316,7 @@ def _verdict_of(cell: str, question: Question) -> Verdict:
 def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     """Return the answer to a question for yes or no; "" where it is not sure."""
     question, text = evidence.question, VERDICT.sub("", one.text, count=1)  # Its own is on the question above it.
-    is_other = evidence.lacking(one) or evidence.unnamed(one)
+    is_other = evidence.lacking(one) or evidence.is_unnamed(one)
     if "verdict" not in question.wants or is_other:
         return ""
     if one.statement.kind == "row":

@@ -1,13 +1,12 @@
 """Measure how each statement of the context answers a question: the numbers that the ranker weighs."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import CALENDAR, NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, repeats, words_of
+from app.wings.offline.matching import CALENDAR, NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, words_of
 from app.wings.offline.passages import Candidate, Entry, ended_rows, is_worked
 from app.wings.offline.question import COUNTED, COUNTRIES, DAY, FEAST_WORDS, Question
 from app.wings.offline.ranker import AHEAD
@@ -21,7 +20,7 @@ from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
 FEATURES: Final = (  # What is measured; what is not known, or not yet, is not a number.
-    *("near", "kind", "place", "lacking", "range", "unnamed", "doubtful", "score", "meaning", "meaning_above", AHEAD),
+    *("near", "kind", "place", "range", "row", "score", "meaning", AHEAD),
 )
 EMBEDDED_CHARACTERS: Final = 160
 # What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
@@ -32,7 +31,6 @@ FIXED, CLOSE = 0.6, 0.75  # How strongly to hold a name, and by a near word one 
 MOST_OF_NAME: Final = 0.5
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
-WHOLE, HOLDS_ALL = 0.9, 0.15  # From which "near" on a statement holds all that is asked; how much nearer that is.
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
@@ -48,9 +46,8 @@ _COMPARED: Final = re.compile(rf"\b(?:{_MOST})\b", re.I)
 _COMPARING: Final = re.compile(rf"\b(?:{_MOST}|than|while|whereas|both|unlike)\b", re.I)
 TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
 # How much each feature tells of a statement before it is embedded.
-_FIRST_LOOK: Final = {"near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5, "score": 0.5}
-CANDIDATES: Final = 6  # The most statements that are embedded for one question.
-MOST_OF_BLOCK: Final = 3  # The most of these from one list, table or paragraph: others may hold the answer.
+_FIRST_LOOK: Final = {"near": 1.0, "kind": 0.15, "place": 0.35, "range": 1.0, "score": 0.75}
+CANDIDATES: Final = 8  # The most statements that are embedded for one question.
 
 
 class Evidence:
@@ -118,7 +115,6 @@ class Evidence:
             for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
         self.values = self._measure(known, ranges)
-        self.agreement = np.eye(len(self.statements))
 
     def _names_country(self, one: Candidate) -> bool:
         """Return whether a statement, or what stands over it, names a country."""
@@ -147,14 +143,12 @@ class Evidence:
         known = self.placed[:, nouns].max(axis=0, initial=0.0) >= 1.0  # Then "toes" are no "shoes".
         return float((one.strengths[nouns] < np.where(known, CLOSE, WORD_FLOOR)).mean()) if nouns else 0.0
 
-    def unnamed(self, one: Candidate) -> float:
-        """Return the share of the names and figures that a statement lacks; of sides and of new words it needs one."""
+    def is_unnamed(self, one: Candidate) -> bool:
+        """Return whether a statement lacks a name or figure; of sides and of new words it needs one."""
         asked = self.question
         needed = [name for name in asked.names if name not in asked.sides and self.weights[name].any()]
-        lacked = sum(not self.holds(one, name) for name in needed)
-        lacked += bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
-        lacked += self.lacks_new(one)
-        return lacked / max(1, len(needed) + bool(asked.sides) + bool(asked.fresh))
+        lacks_sides = bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
+        return lacks_sides or self.lacks_new(one) or not all(self.holds(one, name) for name in needed)
 
     def lacks_new(self, one: Candidate) -> bool:
         """Return whether a statement holds nothing of what a follow-up names anew."""
@@ -212,13 +206,10 @@ class Evidence:
             "near": self.covered(near),
             "kind": kind,
             "place": 1 / (1 + numbers),
-            "lacking": [self.lacking(one) for one in self.statements],
             "range": ranges,
-            "unnamed": [self.unnamed(one) for one in self.statements],
-            "doubtful": [float(self._doubtful(one)) for one in self.statements],
+            "row": [float(one.statement.kind == "row") for one in self.statements],
             "score": np.array([known[n] for n in numbers], dtype=np.float64),
             "meaning": unknown,
-            "meaning_above": unknown,
             AHEAD: unknown,
         }
         return np.column_stack([columns[name] for name in FEATURES]).astype(np.float64)
@@ -394,7 +385,7 @@ class Evidence:
                 others |= np.array([share < NAMED for share in shares])
         return np.asarray(others)
 
-    def _doubtful(self, one: Candidate) -> bool:
+    def is_doubtful(self, one: Candidate) -> bool:
         """Return whether something speaks against a statement that holds words of the question."""
         asked = self.question
         # One row does not show how others compare, nor does a sentence that names no best or difference.
@@ -409,17 +400,17 @@ class Evidence:
     def first_look(self) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""
         weights = np.array([_FIRST_LOOK.get(name, 0.0) for name in FEATURES])
-        promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed)
-        last = [out or one.is_left for out, one in zip(self.contradicted, self.statements, strict=True)]
-        best = [int(row) for row in np.argsort(-promise, kind="stable")]
-        counts: Counter[tuple[int, int]] = Counter()
-        crowded: dict[int, bool] = {}
-        for row in best:
-            counts[self.statements[row].block] += not last[row]  # What is left out takes nobody's place.
-            crowded[row] = counts[self.statements[row].block] > MOST_OF_BLOCK
-        chosen = sorted(best, key=lambda row: (last[row], crowded[row]))[:CANDIDATES]
-        # What promises most may stand in a replaced version alone.
-        return list(dict.fromkeys([*chosen, *(row for row in best[:1] if not self.contradicted[row])]))
+        best = [int(row) for row in np.argsort(-np.nan_to_num(self.values) @ weights, kind="stable")]
+        chosen = sorted(best, key=self.left_out.__getitem__)[:CANDIDATES]
+        beside = [row for row in best[:1] if not self.contradicted[row]]  # It may stand in a replaced version alone.
+        for side in self.question.sides:  # What is compared may be far apart.
+            beside += [row for row in best if self.holds(self.statements[row], side) and not self.contradicted[row]][:1]
+        return list(dict.fromkeys([*chosen, *beside]))
+
+    @property
+    def left_out(self) -> list[bool]:
+        """Return which statements speak of something else, or are of another version or day."""
+        return [out or one.is_left for out, one in zip(self.contradicted, self.statements, strict=True)]
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""
@@ -431,33 +422,8 @@ class Evidence:
         self.statements = [self.statements[row] for row in rows]
         self.contradicted = [self.contradicted[row] for row in rows]
         self.values = self.values[list(rows)]
-        # One that is contradicted is no rival of one that is not.
-        judged = list(zip(self.statements, self.contradicted, strict=True))
-        self.agreement = np.array(
-            [[float(out > is_out or self._agree(one, other)) for other, out in judged] for one, is_out in judged]
-        )
-        listed = [one.block if self.is_listed(one) else None for one in self.statements]
-        together = [[mine is not None and mine == its for its in listed] for mine in listed]
-        self.agreement = np.maximum(self.agreement, together)  # What is quoted together is no rival of each other.
-        columns = {name: self.values[:, place] for place, name in enumerate(FEATURES)}  # Views, not copies.
+        score, meaning = (self.values[:, FEATURES.index(name)] for name in ("score", "meaning"))  # Views, not copies.
         if meanings:
-            columns["meaning"][:], columns["meaning_above"][:] = meanings, np.array(meanings) - np.mean(meanings)
-        near, kind, score = (columns[name] for name in ("near", "kind", "score"))
-        holds_all = (near >= WHOLE) & (kind >= 0) & (columns["unnamed"] == 0)
-        whole = holds_all & (columns["lacking"] + columns["doubtful"] == 0)
-        self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=NEAR_PASSAGE * holds_all.any()))
-        # A passage on many things is far from the question that one statement in it answers.
-        score[:] = np.minimum(1.0, np.where(columns["meaning"] > score, columns["meaning"], score) + HOLDS_ALL * whole)
-
-    def _agree(self, one: Candidate, other: Candidate) -> bool:
-        """Return whether two statements say the same: in the same words, or one figure where one is asked for.
-
-        What an older version says is no rival of what is in force.
-        """
-        if one is other or other.is_left > one.is_left or repeats(one.text, other.text):
-            return True
-        if (self.question.wants and not is_measured(self.question.wants)) or one.block == other.block:
-            return False
-        known = self.question.quantities
-        mine = [one for one in one.statement.quantities if not one.label and not any(map(one.equals, known))]
-        return any(figure.equals(given) for figure in mine for given in other.statement.quantities)
+            meaning[:] = meanings
+        score[:] = np.fmax(score, meaning)  # A passage on many things is far from what one statement in it answers.
+        self.nearest = float(np.nan_to_num(score, nan=MIDDLING).max(initial=0.0))

@@ -11,12 +11,11 @@ import numpy as np
 
 from app.wings.offline.matching import Matrix
 
-VERSION: Final = 5
-STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meaning"}
+VERSION: Final = 6
+STAND_INS: Final = {"score": "near", "meaning": "score"}
 """Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
 AHEAD: Final = "ahead"
 """The feature that the ranker itself measures."""
-FEWEST_COMPARED, ALONE = 2, 1.5
 FARTHEST: Final = 3.0  # A feature further away from its mean than so many standard deviations tells no more.
 
 
@@ -59,23 +58,20 @@ class Ranker:
         """Return how well each statement answers, against the others of the same question; shape (statements,)."""
         return np.asarray(self.standardised(values) @ [feature.ranks for feature in self.features.values()])
 
-    def probabilities(self, values: Matrix, agreement: Matrix | None = None) -> Matrix:
-        """Return for each statement of a question the probability, 0-1, that it answers; shape (statements,).
-
-        `agreement` is 1 where two statements say the same, else 0; none do by default.
-        """
-        ahead = self.with_lead(values, np.eye(len(values)) if agreement is None else agreement)
+    def probabilities(self, values: Matrix, left_out: Sequence[bool]) -> Matrix:
+        """Return for each statement of a question the probability, 0-1, that it answers; shape (statements,)."""
+        ahead = self.with_lead(values, left_out)
         odds = self.standardised(ahead) @ [feature.answers for feature in self.features.values()]
         return np.asarray(1 / (1 + np.exp(-(self.intercept + odds))))
 
-    def with_lead(self, values: Matrix, agreement: Matrix) -> Matrix:
-        """Return the values with the share of all that each statement has with those that say the same."""
-        place, found = list(self.features).index, values.copy()
-        near, scores = values[:, place("near")], self.scores(values)
-        shares = np.exp(scores - scores.max(initial=-np.inf))
-        found[:, place(AHEAD)] = np.minimum(1.0, agreement @ shares / shares.sum())
-        if np.count_nonzero(near) < FEWEST_COMPARED:  # To be ahead of what holds nothing of the question says little.
-            found[:, place(AHEAD)] = np.minimum(found[:, place(AHEAD)], ALONE * near)
+    def with_lead(self, values: Matrix, left_out: Sequence[bool]) -> Matrix:
+        """Return the values with each statement's share of all; what is left out is no rival of the rest.
+
+        An average statement is taken to stand beside them: to be ahead of nothing says little.
+        """
+        shares, left, found = np.exp(self.scores(values)), np.array(left_out, dtype=bool), values.copy()
+        rivals = np.where(left, shares.sum(), shares[~left].sum())
+        found[:, list(self.features).index(AHEAD)] = shares / (rivals + 1)
         return found
 
     def text(self) -> str:

@@ -218,14 +218,6 @@ def test_an_abbreviation_stands_for_words_beside_it_with_its_initials(text, know
     assert dict(words_of(text).long_forms) == {short: {stem(word) for word in long} for short, long in known.items()}
 
 
-def test_two_statements_with_one_figure_agree_where_only_words_are_given():
-    rates = entries("[Norland > A]\nThe levy is at 12% of it.\n\n[Norland > B]\nWe pay 12%. They pay 3%.")
-    evidence = Evidence(read("norland levy"), rates)
-    evidence.keep(range(len(evidence.statements)))
-    first = next(place for place, one in enumerate(evidence.statements) if "12%" in one.text)
-    assert [bool(one) for one in evidence.agreement[first]] == ["12%" in one.text for one in evidence.statements]
-
-
 def test_a_word_near_to_one_that_the_documents_use_is_not_that_word():
     prices = "[Farm > Prices]\n| Item | Price |\n|---|---|\n| Goat feed | £5 |"
     model = OfflineChatModel(similarity=word_similarity())
@@ -276,7 +268,7 @@ def test_a_figure_is_looked_up_in_columns_that_are_ranges():
 def test_a_list_is_whole_where_another_statement_names_some_of_it():
     lab = "[Lab > Abbreviations]\n| Short | Means |\n|---|---|\n| ABC | Board for blood, urine and saliva samples |"
     samples = "[Lab > ABC samples]\nSamples under ABC control:\n\n- Blood\n- Hair\n- Saliva\n- Urine"
-    answer = ask("which abc samples", lab, samples, scores=NEAR)
+    answer = ask("which samples are under abc control", lab, samples, scores=NEAR)
     assert all(f"- {sample}" in answer for sample in ("Blood", "Hair", "Saliva", "Urine"))
 
 
@@ -323,14 +315,6 @@ def test_how_many_are_paid_for_is_no_figure_that_the_answer_has_to_hold():
 def test_yes_or_no_is_said_where_question_and_statement_leave_no_doubt(question, statement, said):
     answer = ask(question, f"[House Rules > Guests]\n{statement}", scores=NEAR)
     assert answer.casefold().startswith(f"{said}{statement}".casefold())
-
-
-def test_passages_that_agree_make_each_other_likelier():
-    one, other = THAILAND, "[Asia Desk > Taxes]\nAt present the VAT rate in Thailand is 7 %."
-    rival = other.replace("7 %", "8 %")
-    question = "What is the VAT rate in Thailand?"
-    both, against = (reply_to(question, one, beside, scores=NEAR) for beside in (other, rival))
-    assert both.response_metadata["match"] > against.response_metadata["match"]
 
 
 def test_question_with_nothing_near_is_declined_and_not_unsure():

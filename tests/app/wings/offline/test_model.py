@@ -134,28 +134,41 @@ def test_weights_of_another_version_are_refused_with_the_command_that_fits_them(
         read_ranker(json.dumps(kept), FEATURES)
 
 
+def likelihoods(*rows, left_out=()):
+    return packaged_ranker(FEATURES).probabilities(np.concatenate(rows), left_out or [False] * len(rows)).tolist()
+
+
 @pytest.mark.parametrize("name", ["near", "range", "score", "meaning"])
 def test_more_of_what_speaks_for_a_statement_makes_it_likelier(name):
-    ranker = packaged_ranker(FEATURES)
-
-    assert ranker.probabilities(values(**{name: 1.0})) > ranker.probabilities(values(**{name: 0.0}))
+    assert likelihoods(values(**{name: 1.0})) > likelihoods(values(**{name: 0.0}))
 
 
 def test_an_unknown_similarity_is_taken_to_be_as_good_as_the_words():
-    ranker = packaged_ranker(FEATURES)
-    unknown = {"score": np.nan, "meaning": np.nan, "meaning_above": np.nan}
+    unknown = {"score": np.nan, "meaning": np.nan}
 
-    well, badly = (ranker.probabilities(values(near=near, **unknown)) for near in (1.0, 0.0))
-    assert well > ranker.probabilities(values(near=1.0))
-    assert badly < ranker.probabilities(values(near=0.0))
+    well, badly = (likelihoods(values(near=near, **unknown)) for near in (1.0, 0.0))
+    assert well > likelihoods(values(near=1.0))
+    assert badly < likelihoods(values(near=0.0))
 
 
 def test_a_statement_far_ahead_of_the_others_of_its_question_is_likelier():
-    ranker = packaged_ranker(FEATURES)
-    alone = ranker.probabilities(np.concatenate([values(near=1.0), values(near=0.0)]))
-    beside = ranker.probabilities(np.concatenate([values(near=1.0), values(near=0.95)]))
+    best, other, rival = values(near=1.0), values(near=0.0), values(near=0.95)
 
-    assert alone[0] > beside[0]
+    assert likelihoods(best, other)[0] > likelihoods(best, rival)[0]
+
+
+def test_what_is_left_out_is_no_rival_of_what_is_not():
+    best, rival = values(near=1.0), values(near=0.95)
+
+    beside, alone = likelihoods(best, rival, left_out=[False, True]), likelihoods(best)
+    assert beside[0] == pytest.approx(alone[0])
+    assert beside[1] < likelihoods(rival)[0]
+
+
+def test_to_be_ahead_of_nothing_says_little():
+    ranker, alone = packaged_ranker(FEATURES), values(near=0.0)
+
+    assert ranker.with_lead(alone, [False])[0, FEATURES.index("ahead")] < 0.5
 
 
 def test_a_feature_far_from_its_mean_tells_no_more_than_one_at_the_border():
