@@ -23,6 +23,7 @@ from evals.fit import Labelled, fit, untrained
 
 FILE = Path(__file__).parents[2] / "chains" / "confidence" / "calibrated.json"
 STRENGTH: Final = 30.0
+COST_OF_WRONG: Final = 2  # A wrong answer that looks sure costs a reader more than a right one that does not.
 
 
 def rate(state: Cited) -> Confidence:
@@ -49,8 +50,9 @@ def model_of(some: Sequence[Labelled]) -> CalibrationModel:
     """Return the packaged model with `match` fitted to the answers; its mean carries what the intercept would."""
     packaged = load_model(None)
     start = CalibrationModel(0.0, untrained(some, ["match"]).factors, "")
+    weighed = [one for one in some for _ in range(1 if one.right else COST_OF_WRONG)]
     told = f"{len(some)} answers on {len({row.corpus for row in some})} corpora"
-    fitted = fit(some, start, strength=STRENGTH, fitted_on=told)
+    fitted = fit(weighed, start, strength=STRENGTH, fitted_on=told)
     match = fitted.factors["match"]
     mean = match.mean - (fitted.intercept - packaged.intercept) * match.scale / match.weight
     return replace(packaged, factors={**packaged.factors, "match": replace(match, mean=mean)}, fitted_on=told)
