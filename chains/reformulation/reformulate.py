@@ -74,10 +74,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         return found
 
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
-        if self.find and input.get("history"):
-            question, turns, found = await run_in_executor(config, self._by_rule, input, config)
-        else:
-            question, turns, found = self._by_rule(input, config)
+        question, turns, found = await run_in_executor(config, self._by_rule, input, config)
         if self.is_foreign and not _is_redirected(input, found) and await self.is_foreign.acall(question, config):
             if self.translate and (translation := await self.translate.ainvoke(question, turns, config)):
                 return self._translated(input, translation, config)

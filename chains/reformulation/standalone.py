@@ -5,7 +5,7 @@ one or goes on with the one before it, a search decides (`stands_alone`).
 """
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import dropwhile, islice, pairwise, product, takewhile
 from typing import Final, Literal
 
@@ -14,10 +14,12 @@ from chains.ports import WordSimilarity
 from chains.reformulation.terms import PREPOSITIONS, WORDS, Shape, Term, is_small_talk, terms, without_small_talk
 from chains.state import Passage
 from chains.text.quantities import UNITS
+from chains.text.tokens import CALENDAR, MONTH_KEYS, ORDINALS
 from chains.text.words import one_error_away, plain_words, stem, word_set
 
-PRONOUNS, POINTING, ADDING, MEASURES, CONTACTS, ASKING, _WISHES = (
-    word_set(WORDS[name]) for name in ("pronouns", "pointing", "adding", "measures", "contacts", "asking", "wishes")
+PRONOUNS, POINTING, ADDING, MEASURES, CONTACTS, ASKING, WHICH, _WISHES = (
+    word_set(WORDS[name])
+    for name in ("pronouns", "pointing", "adding", "measures", "contacts", "asking", "which", "wishes")
 )
 ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _DETERMINED, _LIMITING, _THERE = (
     re.compile(WORDS[name], re.IGNORECASE)
@@ -25,7 +27,6 @@ ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _DETERMINED, _LIMITING, _T
 )
 Find = Callable[[str], Sequence[Passage]]  # Returns the passages for a query, best first.
 
-MARGIN: Final = 0.15  # A whole question is new where the passage of the other reading is so much further from it.
 HEADINGS: Final = ("title", "section", "section_path", "jurisdiction")  # What stands above a passage, in its metadata.
 LONG: Final = 4  # Shorter words begin too many others, and are one letter away from too many.
 
@@ -43,11 +44,8 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     if together is None or 2 * missing > len(own):
         return together is None
     if whole:
-        scores = (_score(one) for one in alone if one["content"] == together["content"])
-        is_further = len(own) > 1 and _score(alone[0]) - next(scores, 0.0) >= MARGIN
         is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
-        is_other = (is_same or len(own) > 1) and _lacks_rest(leaned, own, together)
-        return not missing and (is_further or is_other)
+        return not missing and (is_same or len(own) > 1) and _lacks_rest(leaned, own, together)
     difference = _missing(own, together) - missing
     return difference > 0 or (not difference and _lacks_rest(leaned, own, together))
 
@@ -56,10 +54,6 @@ def _lacks_rest(leaned: str, own: set[str], passage: Passage) -> bool:
     """Return whether a passage lacks half of the names, or else of the words, that the question took over."""
     carried = _words(leaned, "acronym", "name") - own or _words(leaned) - own
     return bool(carried) and 2 * _missing(carried, passage) >= len(carried)
-
-
-def _score(passage: Passage) -> float:
-    return passage["score"] or 0.0
 
 
 def _words(text: str, *shapes: Shape) -> set[str]:
@@ -105,6 +99,8 @@ def leaning(question: str) -> Leaning | None:
         return "fragment"
     said = {*plain_words(ABOUT.sub("", question, count=1))} - {term.key for term in named}
     asks = not ASKING.isdisjoint(said)
+    if {_kind(term) for term in named} == {"figure"} and not first_pronoun(question):
+        asks = not WHICH.isdisjoint(said)  # "Might be 65 of us" puts a figure right.
     if not asks and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
         return "fragment"
     return "whole" if _has_gap(question, named) else None
@@ -125,14 +121,24 @@ def _has_gap(question: str, named: Sequence[Term]) -> bool:
         clause = max(question.rfind(mark, 0, pronoun.start()) for mark in CLAUSE_ENDS)
         is_bound = len(before) >= ANTECEDENTS or any(term.start < clause for term in before)
         return len(named) <= PRONOUN_TERMS and not is_bound
-    if any(term.shape != "word" for term in named):
+    if any(term.shape != "word" and _kind(term) != "figure" for term in named):
         return False
     if OPENING.match(question):
         return len(named) <= FRAGMENT_TERMS
     # "What is the price?" speaks of something known; "What is demurrage?" does not, and "How can I apply?" may.
     if len(named) <= FRAGMENT_TERMS and "the" in plain_words(question):
         return True
-    return len(named) <= 1 and not DEFINING.match(question)
+    things = [kind for kind in map(_kind, named) if kind in {"", "measure"}]
+    return (len(things) <= 1 or "" not in things) and not DEFINING.match(question)
+
+
+def _kind(term: Term) -> str:
+    """Return of what a question has one, which a new one replaces: a figure, a day, a month, a measure."""
+    if term.shape == "number" and term.text.lower() not in ORDINALS:
+        return "figure"
+    if term.text.lower() in MEASURES:
+        return "measure"
+    return "month" if term.key in MONTH_KEYS else "day" if term.key in CALENDAR else ""
 
 
 def first_pronoun(question: str) -> re.Match[str] | None:
@@ -172,14 +178,12 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
     if not before:
         return asked
     how, search = leaning(asked), None if has_gap(asked) else find
-    if how is None:
-        leaned = _with_names(asked, before)
-    else:
-        # An older question goes on that is named again; "cabins too" goes on with the last one.
-        keys = {term.key for term in terms(asked) if ADDING.isdisjoint(plain_words(asked))}
-        base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), None)
-        base = base or before[-1]
-        leaned = _placed(asked, base, similarity, find) if how == "fragment" else completed(asked, base)
+    # An older question goes on that is named again; "cabins too" goes on with the last one.
+    keys = {term.key for term in terms(asked) if ADDING.isdisjoint(plain_words(asked))}
+    base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), before[-1])
+    leaned = completed(asked, base) if how else _with_names(asked, before)
+    if how == "fragment":
+        leaned = _placed(asked, base, similarity, find)
     if search is None or leaned == asked:
         return leaned
     return asked if stands_alone(asked, leaned, search, whole=how != "fragment") else leaned
@@ -211,7 +215,11 @@ def completed(question: str, base: str) -> str:
     known, found = {term.key for term in terms(question)}, terms(base)
     beside = {place + step for place, term in enumerate(found) if term.shape == "acronym" for step in (-1, 1)}
     beside |= {found.index(one) for one, _ in _adjoining(base) if _DETERMINED.search(base, 0, one.start)}
-    subject = (term for place, term in enumerate(found) if not term.light or place in beside)
+    replaced = {_kind(term) for term in terms(question)} - {""}
+    if not ASKING.isdisjoint(plain_words(ABOUT.sub("", question, count=1))):
+        replaced.add("measure")  # "And is there a break?" after "How long is the play?"
+    rest = [(place, term) for place, term in enumerate(found) if _kind(term) not in replaced] or [*enumerate(found)]
+    subject = [term for place, term in rest if not term.light or place in beside] or [term for _, term in rest]
     return " ".join([question, *dict.fromkeys(term.text for term in subject if term.key not in known)])
 
 
@@ -233,8 +241,8 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None, find: F
         if other and (other.shape == "number") == (term.shape == "number"):
             replaced.append(other)  # "River house", and then "the garden house".
             continue
-        cosines = [0.0] * len(old)
-        if similarity is not None:
+        cosines = [float(_kind(term) == _kind(other) in {"day", "month"}) for other in old]
+        if similarity is not None and not any(cosines):
             cosines = similarity([term.text.lower()], [other.text.lower() for other in old])[0].tolist()
         best, at = max((_likeness(term, other, cosines[at]), at) for at, other in enumerate(old))
         beside = ((ahead, term.key), (counted, old[at].key))
@@ -253,24 +261,14 @@ def _adjoining(text: str) -> list[tuple[Term, Term]]:
 
 
 def _twins(new: Sequence[Term], old: Sequence[Term], found: Sequence[Passage], base: Sequence[Passage]) -> list[Term]:
-    """Return the words in whose place a name comes, as titles show that differ in nothing else, or rows of a table.
-
-    "Evergreen Service Summary" is to "evergreen?" what "Maersk Service Summary" is to "What does Maersk offer?".
-    """
-    said = {term.key for term in new}
+    """Return the words in whose place a name comes, as titles show that differ in nothing else, or rows of a table."""
+    said, known = ({term.key for term in some} for some in (new, old))
     titles = ([_keys(one["metadata"].get("title", "")) for one in some[:2]] for some in (found, base))
-    pairs = ((ours, theirs) for ours, theirs in product(*titles) if ours & theirs and ours - theirs == said)
-    named = [theirs - ours for ours, theirs in pairs if len(theirs - ours) == 1]
-    rows = ((_keys(row), map(_keys, others)) for row, others in _named_rows(old, base))
-    named += [row - ours for row, others in rows for ours in others if said <= ours - row]
+    named = [theirs - ours for ours, theirs in product(*titles) if ours & theirs and ours - theirs == said]
+    tables = ([_keys(label) for label in _LABEL.findall(one["content"])] for one in base)
+    pairs = ((row, other) for rows in tables for row, other in product(rows, rows) if row and row <= known)
+    named += [row - other for row, other in pairs if said <= other - row]
     return next(filter(None, (_run(old, keys) for keys in named)), [])
-
-
-def _named_rows(old: Sequence[Term], found: Sequence[Passage]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the label of each row of a table that these words name, and those of the other rows."""
-    known = {term.key for term in old}
-    for labels in ([label.strip() for label in _LABEL.findall(one["content"]) if _keys(label)] for one in found):
-        yield from ((row, [label for label in labels if label != row]) for row in labels if _keys(row) <= known)
 
 
 def _run(old: Sequence[Term], keys: Container[str]) -> list[Term]:
@@ -291,13 +289,10 @@ def _likeness(new: Term, term: Term, cosine: float) -> float:
     if (new.shape == "number") != (term.shape == "number"):
         return 0.0
     same_place = PREPOSITION if new.preposition and new.preposition == term.preposition else 0.0
-    if term.preposition == "from" and not same_place:  # "for Nara" is where something goes.
-        same_place = -PREPOSITION
     if cosine >= ALIKE:
         return cosine + same_place
     if new.shape == term.shape and new.shape in {"acronym", "number"}:
         return ALIKE + same_place
     if same_place > 0 and new.preposition != "for":  # "for" stands before anything.
         return ALIKE - 0.05
-    names = {"name", "acronym"}
-    return ALIKE - 0.1 if new.shape == "name" and term.shape in names else 0.0
+    return ALIKE - 0.1 if new.shape == "name" and term.shape in {"name", "acronym"} else 0.0

@@ -28,11 +28,13 @@ _IS_SCALED: Final = re.compile(rf"\dk\b|{'|'.join(scale for scale in _SCALES if 
 MONTHS: Final = word_list("january february march april may june july august september october november december")
 DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
 _BEFORE_MONTH: Final = re.compile(r"\b(?:by|during|from|in|of|since|till|until)\s$")
-SHORT_NAMES: Final = {name[:3]: name for name in (*MONTHS, *DAYS)} | {
-    "sept": "september",
-    "tues": "tuesday",
-    "thurs": "thursday",
+_LONGER: Final = word_list("sept tues weds thur thurs")
+SHORT_NAMES: Final = {
+    short: name for name in (*MONTHS, *DAYS) for short in (name[:3], *_LONGER) if short[:3] == name[:3]
 }
+_SHORTEST_NAME: Final = 4  # Shorter ones are words as well where they are typed small: "sat", "mar".
+MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
+CALENDAR: Final = MONTH_KEYS | frozenset(map(stem, DAYS))
 # General words that move a text along and name nothing: a faithful paraphrase swaps them freely.
 _LIGHT: Final = word_list(LISTS["light"])
 
@@ -76,7 +78,7 @@ def classify(text: str, opens: bool) -> tuple[str, Kind, float]:
     if plain in _NUMERALS:
         return str(_NUMERALS[plain]), "number", WEIGHTS["number"]
     capital = text[0].isupper()
-    if capital and (name := SHORT_NAMES.get(plain)):
+    if (capital or len(plain) >= _SHORTEST_NAME) and (name := SHORT_NAMES.get(plain)):
         return stem(name), "word", WEIGHTS["word"]
     if plain in STOP_WORDS and not (len(text) > 1 and text.isupper()):
         return plain, "stop", 0.0

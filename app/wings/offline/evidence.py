@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import CALENDAR, NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, words_of
+from app.wings.offline.matching import NAME_FLOOR, WORD_FLOOR, Flags, Matcher, Matrix, words_of
 from app.wings.offline.passages import Candidate, Entry, ended_rows, is_worked
-from app.wings.offline.question import COUNTED, COUNTRIES, DAY, FEAST_WORDS, Question
+from app.wings.offline.question import COUNTED, COUNTRIES, DAY, FEAST_WORDS, WORDS, Question
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
@@ -17,7 +17,7 @@ from chains.text.negation import negates
 from chains.text.quantities import Quantity
 from chains.text.ranges import EXTREME, counted, crossed, extreme, is_within, limits_of, ranged, ruled_out
 from chains.text.statements import Statement
-from chains.text.tokens import tokens
+from chains.text.tokens import CALENDAR, tokens
 
 FEATURES: Final = (  # What is measured; what is not known, or not yet, is not a number.
     *("near", "kind", "place", "range", "row", "score", "meaning", AHEAD),
@@ -41,7 +41,7 @@ _RANKS: Final = re.compile(  # Words that compare the rows of a table.
     r"\b(?:most|least|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|t|w|for)est)[a-z]{3,}est|preced\w+|succeed\w+|next|previous"
     r"|(?:before|after|follow\w*) [A-Z]\w+|other than|besides)\b"
 )
-_MOST: Final = r"best|worst|differ\w*|(?!(?:inter|requ|harv|inv|cont|prot|sugg|gu|for|earli|lat)est)[a-z]{3,}est"
+_MOST: Final = WORDS["most"]
 _COMPARED: Final = re.compile(rf"\b(?:{_MOST})\b", re.I)
 _COMPARING: Final = re.compile(rf"\b(?:{_MOST}|than|while|whereas|both|unlike)\b", re.I)
 TOLD: Final[frozenset[Kind]] = MEASURED | {"exception"}
@@ -290,9 +290,8 @@ class Evidence:
     def _extreme(self, places: Sequence[int], others: Flags) -> Statement | None:
         """Return the row that a superlative in the user's own words names; a new one ("the biggest?") of all rows."""
         asked = self.question
-        new = " ".join(asked.terms[row].word for row in asked.fresh) or asked.text
         mine = {at: self.statements[at].statement for at in places if asked.fresh or not others[at]}
-        reached = None if "verdict" in asked.wants else extreme(list(mine.values()), new)
+        reached = None if "verdict" in asked.wants else extreme(list(mine.values()), asked.text)
         named = [row for row, term in enumerate(asked.terms) if term.carries and not EXTREME.match(term.word)]
         self._extremes += [row for at, row in mine.items() if row is reached and self.placed[at, named].all()]
         return reached
@@ -353,7 +352,8 @@ class Evidence:
         holds = np.where(is_exact, held >= 1.0, held >= FIXED)  # "west" is no "east".
         asks = np.array([term.asks for term in self.question.terms])
         tells = holds.any(axis=0) & ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
-        if (new := [row for row in self.question.fresh if tells[row]]) and is_exact[new].any():
+        replacing = [row for row in self.question.fresh if self.question.terms[row].key not in CALENDAR]
+        if (new := [row for row in replacing if tells[row]]) and is_exact[new].any():  # A day only replaces a day.
             said = (held[:, new] >= 1.0).sum(axis=1)
             kept = (held[said == said.max()] >= 1.0).all(axis=0)  # The rows that are asked for now say it as well.
             replaced = [row for row in np.flatnonzero(tells & ~kept) if row not in new]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.wings.offline.question import Question, join_initials, written_out
 from chains.ports import WordSimilarity
-from chains.text.tokens import DAYS, MONTHS, Token, fold, tokens
+from chains.text.tokens import CALENDAR, DAYS, MONTHS, Token, fold, tokens
 from chains.text.words import LISTS, STOP_WORDS, stem
 
 _CYCLES: Final = tuple(
@@ -31,7 +31,6 @@ SAME: Final = 0.6  # The share of the words of two texts from which one repeats 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-CALENDAR: Final = frozenset(map(stem, (*DAYS, *MONTHS)))
 _EXACT: Final = STOP_WORDS | CALENDAR
 """Words beside which no other one counts: each is near to all others of its kind, and "ONE" is a name."""
 WORD_FLOOR: Final = 0.4  # Cosines of words below this are chance.

@@ -268,3 +268,33 @@ async def test_the_search_sees_what_the_asker_may_see():
 
     assert [one["search_query"] for one in found] == ["lockers", "lockers"]
     assert {(config or {})["configurable"]["audience"] for config in configs} == {"public"}
+
+
+CORRECTED = {
+    "a day takes the place of a day, and a month of a month": [
+        ("when do shows begin on a weds", "and saturdays", "when do shows begin on a saturdays"),
+        ("when do shows begin on a friday", "and in july", "when do shows begin on a friday july"),
+    ],
+    "a sentence that names a figure alone puts one right": [
+        ("hog roast for 40 people", "might be 65 of us now", "hog roast for 65 people"),
+        ("hog roast for 40 people", "how much is that for 65", "how much is that for 65 hog roast people"),
+        ("two lots or one for 16 tons", "how is the first one sent", "how is the first one sent two lots 16 tons"),
+    ],
+    "a question that names a measure or a day alone goes on": [
+        ("do you do halal", "how long ahead do i need to say", "how long ahead do i need to say halal"),
+        ("can we have a band", "till when on a saturday", "till when on a saturday band"),
+        ("is there an urn", "how much for 65", "how much for 65 urn"),
+    ],
+    "what is asked anew takes the place of what was asked": [
+        ("how long is the play", "and is there a break", "and is there a break play"),
+        ("a table on friday", "is it free on sunday", "is it free on sunday table"),
+    ],
+    "words that name little are taken over where nothing else was said": [
+        ("what if im late", "how long do i wait then", "how long do i wait then late")
+    ],
+}
+
+
+@pytest.mark.parametrize(("before", "question", "asked"), cases(CORRECTED))
+def test_what_is_typed_in_everyday_words_is_asked_in_whole(before, question, asked):
+    assert standalone(question, after(before)) == asked

@@ -27,3 +27,8 @@ def test_contractions_without_their_stroke_carry_nothing():
         "allergic",
         "sneeze",
     ]
+
+
+def test_a_short_day_is_that_day_in_small_letters_too_unless_it_is_a_word():
+    assert [token.key for token in tokens("weds or thurs")][::2] == [stem("wednesday"), stem("thursday")]
+    assert [token.key for token in tokens("sat")] == ["sat"]
