@@ -21,7 +21,7 @@ import numpy as np
 from app.ledger.database import Database
 from app.ledger.schema import BLOCK
 from chains.documents.audience import FILTERS
-from chains.text.words import one_error_away, plain_words, searchable, stem, word_set
+from chains.text.words import in_two, one_error_away, plain_words, searchable, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""
@@ -32,8 +32,6 @@ STOP_WORDS = word_set("""
     """)
 # Shorter stems have too many neighbours to tell a typing error from another word.
 SHORTEST_CORRECTED = 5
-# Shorter parts of a word are rarely words: "cut" and "off" are, "on" and "e" are not.
-SHORTEST_APART = 3
 # A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
 MOST_CORRECTED = 5
 # Stems that are one error apart may be of different words ("pagination", "pain"); below this ratio the words are.
@@ -141,8 +139,7 @@ class Words:
         ]
         meant: dict[str, str] = {}
         for word in unknown[:MOST_CORRECTED]:
-            pairs = [f"{word[:at]} {word[at:]}" for at in range(SHORTEST_APART, len(word) - SHORTEST_APART + 1)]
-            if known := [pair for pair, count in self.frequencies(pairs).items() if count]:
+            if known := [pair for pair, count in self.frequencies(in_two(word)).items() if count]:
                 meant[word] = known[0]
         mistyped = [word for word in unknown if word not in meant and not is_word(word)]
         meant |= {word: near for word in mistyped[:MOST_CORRECTED] if (near := self._known_neighbour(word))}

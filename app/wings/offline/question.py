@@ -11,7 +11,7 @@ from chains.text.asking import Kind, kinds
 from chains.text.pattern_file import read_patterns
 from chains.text.quantities import UNITS, Quantity, quantities
 from chains.text.tokens import MONTHS, SHORT_NAMES, WEIGHTS, Token, fold, tokens
-from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem
+from chains.text.words import STOP_WORDS, in_two, one_error_away, plain_words, stem
 
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
@@ -170,8 +170,8 @@ def _figures(text: str) -> list[Quantity]:
 def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -> str:
     """Return the question with each mistyped word as the texts write it.
 
-    A word is mistyped where neither the word table nor the texts know it, and the texts hold one that differs by one
-    letter, or else begins with it; of several the one that they hold most often.
+    A word is mistyped where neither the word table nor the texts know it, and the texts hold its two parts side by
+    side, one that differs by one letter, or else begins with it; of several the one that they hold most often.
     """
     unknown = [
         word
@@ -181,9 +181,12 @@ def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -
     if not unknown:
         return question
     known = Counter(word for text in texts for word in plain_words(f"{text} {text.replace('-', '')}"))  # "ebike".
-    stems = set(map(stem, known))
+    stems, said = set(map(stem, known)), f" {' '.join(plain_words(' '.join(texts)))} "
     right: dict[str, str] = {}
     for word in unknown:
+        if pairs := [pair for pair in in_two(word.lower()) if f" {pair} " in said]:  # "Kingsize" is "king size".
+            right[word] = pairs[0]
+            continue
         near = [one for one in one_error_away(word.lower()) & known.keys() if one not in STOP_WORDS]
         if not near and not similarity([single := word.lower().removesuffix("s")], [single]).any():
             near = [*(one_error_away(single) & known.keys() - STOP_WORDS)]  # "Pilows" for a "pillow".

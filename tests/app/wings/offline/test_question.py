@@ -118,6 +118,7 @@ TEXTS = [
         ("is a cosmetics notificaton vald in Vietnm?", "is a cosmetics notification valid in vietnam?"),
         ("premum for genral cargo", "premium for general cargo"),
         ("suraba with premia", "surabaya with premia"),
+        ("generalcargo rates", "general cargo rates"),
         ("May I send cars to Laos with Maersk via Surabaya?", "May I send cars to Laos with Maersk via Surabaya?"),
         ("What does a LARTAS permit cost?", "What does a LARTAS permit cost?"),
         ("", ""),
