@@ -21,7 +21,8 @@ import numpy as np
 from app.ledger.database import Database
 from app.ledger.schema import BLOCK
 from chains.documents.audience import FILTERS
-from chains.text.words import in_two, one_error_away, plain_words, searchable, stem, word_set
+from chains.text.spelling import corrected
+from chains.text.words import one_error_away, plain_words, searchable, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""
@@ -32,8 +33,6 @@ STOP_WORDS = word_set("""
     """)
 # Shorter stems have too many neighbours to tell a typing error from another word.
 SHORTEST_CORRECTED = 5
-# A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
-MOST_CORRECTED = 5
 # Stems that are one error apart may be of different words ("pagination", "pain"); below this ratio the words are.
 ALIKE = 0.75
 # A document of so many passages is long, a report or a manual: it is asked about by its name.
@@ -127,23 +126,8 @@ class Words:
         return self.best(chosen, limit, where) if spent else {}
 
     def corrected(self, question: str, is_word: Callable[[str], bool]) -> str:
-        """Return the question with the known words in place of those that differ from them by a typing error.
-
-        A word that no passage holds is two words where some passage holds those side by side: "cutoff" is "cut off".
-        Else a word that `is_word` knows stays as it is.
-        """
-        words = words_of(question)
-        counts = self.frequencies(words)
-        unknown = [
-            word for word in words if word.isalpha() and not counts[word] and len(stem(word)) >= SHORTEST_CORRECTED
-        ]
-        meant: dict[str, str] = {}
-        for word in unknown[:MOST_CORRECTED]:
-            if known := [pair for pair, count in self.frequencies(in_two(word)).items() if count]:
-                meant[word] = known[0]
-        mistyped = [word for word in unknown if word not in meant and not is_word(word)]
-        meant |= {word: near for word in mistyped[:MOST_CORRECTED] if (near := self._known_neighbour(word))}
-        return _WORD.sub(lambda match: meant.get(match[0].lower(), match[0]), question) if meant else question
+        """Return the question in words that the passages hold; one that `is_word` knows is no typing error."""
+        return corrected(question, self.frequencies, is_word, self._known_neighbour)
 
     def best(self, terms: Sequence[str], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return BM25 of these terms by passage, best first."""
@@ -205,6 +189,8 @@ class Words:
 
     def _known_neighbour(self, word: str) -> str | None:
         """Return a known word whose stem is one typing error away, of several that which most passages hold."""
+        if len(stem(word)) < SHORTEST_CORRECTED:
+            return None
         if word not in (nearest := self._nearest):
             counts, text = self._counts(one_error_away(stem(word))), ""
             if counts:  # The word stands in the first passage that holds the most frequent stem.

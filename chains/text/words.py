@@ -28,7 +28,6 @@ _IRREGULAR: Final = {form: word for word, form in (pair.split(":") for pair in L
 _APART: Final = word_set(LISTS["apart"])
 _PLAIN: Final = re.compile(r"[^\W_]+")
 LONGEST_WORD: Final = 40
-SHORTEST_APART: Final = 3
 _STEMMER: Final = snowballstemmer.stemmer("english")
 _ONE_AT_A_TIME: Final = Lock()
 
@@ -60,11 +59,6 @@ def one_error_away(word: str) -> set[str]:
         *(left + letter + right[1:] for left, right in splits if right for letter in ascii_lowercase),
         *(left + letter + right for left, right in splits for letter in ascii_lowercase),
     }
-
-
-def in_two(word: str) -> list[str]:
-    """Return a word as two, at each place; "cut" and "off" are words, shorter parts as "on" and "e" rarely are."""
-    return [f"{word[:at]} {word[at:]}" for at in range(SHORTEST_APART, len(word) - SHORTEST_APART + 1)]
 
 
 _THOUSANDS: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")

@@ -19,7 +19,7 @@ from app.wings.offline.answer import NOTHING, OfflineAnswer, answer, together
 from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.overview import overview
 from app.wings.offline.passages import Entry, context_of, entries
-from app.wings.offline.question import corrected, read
+from app.wings.offline.question import in_words_of, read
 from app.wings.offline.ranker import packaged_ranker
 from chains.generation.generate import facts_of
 from chains.history import turns_of
@@ -131,7 +131,8 @@ class OfflineChatModel(BaseChatModel):
         """
         if self.similarity is not None:
             texts = [f"{one.header} {one.text}" for one in shown]
-            asked, own, said = (corrected(words, texts, self.similarity) for words in (asked, own, said))
+            right = {words: in_words_of(texts, words, self.similarity) for words in {asked, own, said}}
+            asked, own, said = right[asked], right[own], right[said]
         if whole := overview(own or asked, shown):
             return whole
         question = read(asked, own, said)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -10,8 +10,9 @@ from chains.ports import WordSimilarity
 from chains.text.asking import Kind, kinds
 from chains.text.pattern_file import read_patterns
 from chains.text.quantities import UNITS, Quantity, quantities
+from chains.text.spelling import corrected
 from chains.text.tokens import MONTHS, SHORT_NAMES, WEIGHTS, Token, fold, tokens
-from chains.text.words import STOP_WORDS, in_two, one_error_away, plain_words, stem
+from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem
 
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
@@ -64,9 +65,6 @@ _JOINS: Final = re.compile(
 )
 CONTEXT_WORD: Final = 0.5  # What a word keeps that stands in the statement before the question.
 FORM_WORD: Final = 0.3  # What a word keeps that only asks: `year` of "what year".
-
-SHORTEST: Final = 4  # Shorter words have too many neighbours to correct them.
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
 class Term(NamedTuple):
@@ -167,33 +165,29 @@ def _figures(text: str) -> list[Quantity]:
     return [*(figure for figure in quantities(text) if not figure.label and figure.start not in places), *numbered]
 
 
-def corrected(question: str, texts: Iterable[str], similarity: WordSimilarity) -> str:
-    """Return the question with each mistyped word as the texts write it.
+def in_words_of(texts: Sequence[str], question: str, similarity: WordSimilarity) -> str:
+    """Return the question with each everyday or mistyped word as the texts write it.
 
-    A word is mistyped where neither the word table nor the texts know it, and the texts hold its two parts side by
-    side, one that differs by one letter, or else begins with it; of several the one that they hold most often.
+    A typing error is what neither the word table nor the texts know, where these hold a word that differs by one letter
+    or begins with it; of several the one that they hold most often.
     """
-    unknown = [
-        word
-        for word in dict.fromkeys(_LETTERS.findall(question))  # An abbreviation is not a typing error.
-        if len(word) >= SHORTEST and not word.isupper() and not similarity([word.lower()], [word.lower()]).any()
-    ]
-    if not unknown:
-        return question
-    known = Counter(word for text in texts for word in plain_words(f"{text} {text.replace('-', '')}"))  # "ebike".
-    stems, said = set(map(stem, known)), f" {' '.join(plain_words(' '.join(texts)))} "
-    right: dict[str, str] = {}
-    for word in unknown:
-        if pairs := [pair for pair in in_two(word.lower()) if f" {pair} " in said]:  # "Kingsize" is "king size".
-            right[word] = pairs[0]
-            continue
-        near = [one for one in one_error_away(word.lower()) & known.keys() if one not in STOP_WORDS]
-        if not near and not similarity([single := word.lower().removesuffix("s")], [single]).any():
-            near = [*(one_error_away(single) & known.keys() - STOP_WORDS)]  # "Pilows" for a "pillow".
-        near = near or [one for one in known if one.startswith(stem(word.lower()))]  # "Limos" for "limousines".
-        if near and stem(word.lower()) not in stems:
-            right[word] = max(sorted(near), key=known.__getitem__)
-    return _LETTERS.sub(lambda found: right.get(found[0], found[0]), question)
+    words = [word for text in texts for word in plain_words(f"{text} {text.replace('-', '')}")]  # "ebike".
+    known, stemmed = Counter(words), " ".join(["", *map(stem, words), ""])
+
+    def counts(phrases: Sequence[str]) -> dict[str, int]:
+        return {phrase: stemmed.count(" ".join(["", *map(stem, phrase.split()), ""])) for phrase in phrases}
+
+    def is_word(word: str) -> bool:
+        return word in _SHORT_FORMS or any(similarity([form], [form]).any() for form in (word, word.removesuffix("s")))
+
+    def neighbour(word: str) -> str | None:
+        for form in (word, word.removesuffix("s")):  # "Pilows" for a "pillow".
+            if near := one_error_away(form) & known.keys() - STOP_WORDS:
+                return max(sorted(near), key=known.__getitem__)
+        begun = [long for long in known if long.startswith(stem(word))]  # "Limos" for "limousines".
+        return max(sorted(begun), key=known.__getitem__, default=None)
+
+    return corrected(question, counts, is_word, neighbour)
 
 
 def written_out(word: str, capital: bool) -> str:

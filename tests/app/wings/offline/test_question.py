@@ -3,7 +3,7 @@
 import pytest
 
 from app.wings.offline.matching import Matcher, words_of
-from app.wings.offline.question import corrected, read
+from app.wings.offline.question import in_words_of, read
 from app.wiring.models import word_similarity
 from chains.text.asking import fits, kinds
 
@@ -87,7 +87,7 @@ def test_behind_a_whole_question_the_words_of_those_before_ask_for_nothing():
 
 
 def test_a_word_that_the_documents_write_with_a_hyphen_is_no_typing_error():
-    assert corrected("price for an ebike", ["The bike, the e-bike"], word_similarity()) == "price for an ebike"
+    assert in_words_of(["The bike, the e-bike"], "price for an ebike", word_similarity()) == "price for an ebike"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ TEXTS = [
     ],
 )
 def test_mistyped_words_are_written_as_the_texts_write_them_and_no_others(question, right):
-    assert corrected(question, TEXTS, word_similarity()) == right
+    assert in_words_of(TEXTS, question, word_similarity()) == right
 
 
 def test_words_of_short_messages_ask_for_nothing():
