@@ -14,7 +14,7 @@ from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds
 from chains.text.negation import negates
-from chains.text.quantities import Quantity
+from chains.text.quantities import Quantity, quantities
 from chains.text.ranges import EXTREME, counted, crossed, extreme, is_within, limits_of, ranged, ruled_out
 from chains.text.statements import Statement
 from chains.text.tokens import CALENDAR, tokens
@@ -266,7 +266,12 @@ class Evidence:
             is_far = near < NEAR_PASSAGE and self.placed[np.ix_(places, named)].max(initial=0.0) < WORD_FLOOR
             if is_foreign := bool(named) and (is_far or (self._is_counted and held < HEADER)):
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
-            said = np.ix_(np.array(places)[ranges[places] > 0], self._figures)  # A range that holds a figure says it.
+            # A range that holds a figure says it, unless it names a row: "100 m²" beside "up to 12 weeks".
+            labels = [
+                row.cells[0].text for row in rows if not any(one.is_range for one in quantities(row.cells[0].text))
+            ]
+            names = self.matcher.rows(labels).max(axis=0, initial=0.0) >= 1.0
+            said = np.ix_(np.array(places)[ranges[places] > 0], self._figures & ~names)
             self._alone[said] = self.placed[said] = 1.0
             if reached is None:
                 others[places] = self._others(places, rows, further)

@@ -63,7 +63,19 @@ NOTICE = (
     "- Between 48 and 24 hours: half of the lesson.\n- Less than 24 hours: the whole lesson."
 )
 NIGHT = "[Hall > Rules]\nMusic may be played until 22:00.\n\nWine can be bought in the hall after 17:00."
+ROOM_HIRE = (
+    "[Store > Rent]\n| Unit | Ground floor, up to 12 weeks | Upper floor, up to 12 weeks |\n|---|---|---|\n"
+    "| 25 sq ft | £17 | £15 |\n| 50 sq ft | £29 | £26 |\n| 75 sq ft | £37 | £33 |\n| 100 sq ft | £48 | £43 |",
+    "[Store > Rules]\nThe ground floor costs more. Rent is paid in advance. A unit costs a deposit of £50.",
+)
 FIRST = {
+    "a range in the name of a column says no figure that names a row": [
+        (
+            "\n\n".join(ROOM_HIRE),
+            "how much is 100 sq ft on the ground floor for 8 weeks",
+            "100 sq ft – Ground floor, up to 12 weeks: £48",
+        )
+    ],
     "a label below the words that make it a sentence": [
         (
             "[PIL Guide > Equipment]\nPIL offers these containers:\n- Reefer containers\n- Tank containers",
