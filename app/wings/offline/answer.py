@@ -17,6 +17,7 @@ from chains.text.asking import LISTED, STRICT, fits, kinds
 from chains.text.letters import escape_brackets, one_line
 from chains.text.negation import NEGATION, negates
 from chains.text.quantities import DIMENSIONS, quantities
+from chains.text.ranges import is_within
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -33,7 +34,6 @@ Below the most the likelier stays ahead."""
 _OPEN, _CLOSED = re.compile(r"\bopen\b", re.IGNORECASE), frozenset({"closed", "shut"})
 FEWEST_COLUMNS: Final = 3  # With fewer there is one cell beside the name, and no order.
 MOST_NAMED: Final = 0.6
-_DIGIT: Final = re.compile(r"\d")
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE, _FEW = 0.05, 2
 Verdict = Literal["Yes", "No", ""]
@@ -285,9 +285,11 @@ def _asks(evidence: Evidence, heading: str) -> bool:
 
 
 def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
-    """Return the columns of a row that the question names: by their kind, or by words that no first cell has."""
-    is_looked_up = evidence.question.quantities and any(map(_DIGIT.search, row.columns))  # "5 days" in "4-7 days".
-    if len(row.columns) < FEWEST_COLUMNS or is_looked_up:
+    """Return the columns of a row that the question names: by a figure, by words that no first cell has, or by kind."""
+    heads, figures = [quantities(name) for name in row.columns[1:]], evidence.question.quantities
+    fitting = np.array([any(is_within(limit, figure) for limit in head for figure in figures) for head in heads])
+    is_elsewhere = figures and not fitting.any() and any(limit.is_range for head in heads for limit in head)
+    if len(row.columns) < FEWEST_COLUMNS or is_elsewhere:
         return []
     names = evidence.matcher.rows([f"{row.group} {row.cells[0].text}", *row.columns[1:]])
     own = (names[1:] >= HEADER) & (names[0] < HEADER) & (evidence.weights > 0)
@@ -297,7 +299,9 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
         [held.any() and not any((held <= other).all() and (held < other).any() for other in own) for held in own]
     )
     by_kind = np.array([not evidence.question.wants.isdisjoint(TOLD & kinds(name)) for name in row.columns[1:]])
-    return [int(place) + 1 for place in np.flatnonzero(named if named.any() else by_kind)]
+    asked = named if named.any() else by_kind
+    asked = next(some for some in (asked & fitting, fitting, asked) if some.any() or some is asked)
+    return [int(place) + 1 for place in np.flatnonzero(asked)]
 
 
 def _verdict_of(cell: str, question: Question) -> Verdict:

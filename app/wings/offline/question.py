@@ -38,6 +38,7 @@ _ASKED: Final = re.compile(WORDS["measure"], re.I)
 _COUNTED: Final = re.compile(
     rf"\bhow much\b.{{0,40}}?\b(\d{{1,2}}|two|three|four|five|six) (?!(?:{'|'.join(UNITS)})\b)[a-z]+(?:s\b|\W*$)", re.I
 )
+_HOW_LONG: Final = re.compile(r"\bhow (long)\b", re.I)  # But "long hair" is no short one.
 _GERUND: Final = re.compile(WORDS["gerund"], re.I)
 _COUNTRY_OF: Final = dict(pair.split("=") for pair in WORDS["countries"].split())
 COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
@@ -206,7 +207,8 @@ def join_initials(text: str) -> str:
 
 def _terms(text: str, content: list[Token], *, trust_capitals: bool) -> list[Term]:
     found: dict[str, Term] = {}
-    asked = {found.start(found.lastindex or 0) for form in (_ASKED, _COUNTED) for found in form.finditer(text)}
+    forms = (_ASKED, _COUNTED, _HOW_LONG)
+    asked = {found.start(found.lastindex or 0) for form in forms for found in form.finditer(text)}
     nouns = {gerund.start(1) for gerund in _GERUND.finditer(text)}
     for token in content:
         country = token.key in COUNTRIES

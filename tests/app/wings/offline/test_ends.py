@@ -258,11 +258,12 @@ def test_a_range_that_holds_the_figure_is_not_enough_to_be_sure_of_another_subje
     assert other < LACKING < known
 
 
-def test_a_figure_is_looked_up_in_columns_that_are_ranges():
+def test_the_column_whose_range_holds_the_figure_is_said_first():
     prices = "| Mini | Fiat 500 | 42 | 36 |\n| Compact | VW Golf | 55 | 47 |"
     cars = f"[Rates]\n| Class | Car | 1-3 days | 4-7 days |\n|---|---|---|---|\n{prices}"
     terms = "[Terms]\nA booking can be cancelled up to 48 hours before pick-up for 15 EUR."
-    assert "VW Golf" in ask("golf for 5 days how much", terms, cars, scores=[0.3, 0.3]).partition(";")[0]
+    answer = ask("golf for 5 days how much", terms, cars, scores=[0.3, 0.3])
+    assert "Compact – 4-7 days: 47; Car: VW Golf" in answer
 
 
 def test_a_list_is_whole_where_another_statement_names_some_of_it():

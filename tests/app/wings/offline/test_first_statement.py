@@ -68,7 +68,12 @@ ROOM_HIRE = (
     "| 25 sq ft | £17 | £15 |\n| 50 sq ft | £29 | £26 |\n| 75 sq ft | £37 | £33 |\n| 100 sq ft | £48 | £43 |",
     "[Store > Rules]\nThe ground floor costs more. Rent is paid in advance. A unit costs a deposit of £50.",
 )
+CUTS = (
+    "[Salon]\n| Cut | Senior | Junior | Time |\n|---|---|---|---|\n"
+    "| Short hair | £42 | £22 | 45 min |\n| Long hair | £52 | £28 | 60 min |"
+)
 FIRST = {
+    "long is no question where it tells rows apart": [(CUTS, "cheapest cut for long hair", "Long hair – ")],
     "a range in the name of a column says no figure that names a row": [
         (
             "\n\n".join(ROOM_HIRE),
