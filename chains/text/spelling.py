@@ -34,14 +34,14 @@ def corrected(
     question = _in_formal_words(question, counts)
     words = [word for word in dict.fromkeys(_LETTERS.findall(question)) if len(word) >= SHORTEST_CORRECTED]
     counted = counts([word.lower() for word in words])
-    meant: dict[str, str] = {}
-    for word in [word for word in words if not (word.isupper() or counted[word.lower()])][:MOST_CORRECTED]:
-        small = word.lower()
-        pairs = [f"{small[:at]} {small[at:]}" for at in range(SHORTEST_APART, len(word) - SHORTEST_APART + 1)]
-        near = next((pair for pair, count in counts(pairs).items() if count), None)
-        if near := near or (None if is_word(small) else neighbour(small)):
-            meant[word] = near
-    return _LETTERS.sub(lambda word: meant.get(word[0], word[0]), question) if meant else question
+    unknown = [word for word in words if not (word.isupper() or counted[word.lower()])]
+    cuts = range(SHORTEST_APART, max(map(len, unknown), default=0))
+    halves = {word: [f"{word[:at]} {word[at:]}".lower() for at in cuts if len(word) - at in cuts] for word in unknown}
+    counted = counts(list(chain.from_iterable(halves.values())))
+    meant = {word: next((pair for pair in pairs if counted[pair]), "") for word, pairs in halves.items()}
+    for word in [word for word in unknown if not (meant[word] or is_word(word.lower()))][:MOST_CORRECTED]:
+        meant[word] = neighbour(word.lower()) or ""
+    return _LETTERS.sub(lambda word: meant.get(word[0]) or word[0], question)
 
 
 def _in_formal_words(question: str, counts: Counts) -> str:
