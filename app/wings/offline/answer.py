@@ -255,8 +255,13 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     telling = (statement.kind == "item" or len(items) > 1) and (alone or asked & words_of(label).keys.keys())
     lead = f"{escape_brackets(label)}:" if label and telling and not label.endswith("?") else ""
     denied = {negates(text) for text in (statement.above, evidence.question.text)}
-    is_same = len(denied) == 1 and _asks(evidence, f"{entry.header} {statement.above}")
-    is_same = is_same and ("verdict" in evidence.question.wants or not VERDICT.match(items[0]))
+    over = evidence.matcher.rows([f"{entry.header} {statement.above}"])[0]
+    named = [bool(over[row] >= FIXED) for row, term in enumerate(evidence.question.terms) if term.carries]
+    is_same = (
+        len(denied) == 1
+        and sum(named) >= MOST_NAMED * len(named)
+        and ("verdict" in evidence.question.wants or not VERDICT.match(items[0]))
+    )
     if statement.kind != "row" and statement.above.endswith("?") and not is_same:
         lead = escape_brackets(statement.above)  # Its "Yes" is said to that question.
     if len(quoted) == 1:
@@ -275,13 +280,6 @@ def _missing(evidence: Evidence, reach: Matrix) -> list[str]:
     lacked = [n for n, term in enumerate(question.terms) if is_thing[n] and term.key in words and reach[n] < floors[n]]
     names = [*question.names, *([n] for n in lacked if not any(n in name for name in question.names))]
     return [" ".join(words[question.terms[n].key] for n in name) for name in names if set(name) <= set(lacked)]
-
-
-def _asks(evidence: Evidence, heading: str) -> bool:
-    """Return whether a heading holds most of what the question names."""
-    held = evidence.matcher.rows([heading])[0]
-    named = [bool(held[row] >= FIXED) for row, term in enumerate(evidence.question.terms) if term.carries]
-    return sum(named) >= MOST_NAMED * len(named)
 
 
 def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:

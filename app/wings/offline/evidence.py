@@ -116,11 +116,6 @@ class Evidence:
         ]
         self.values = self._measure(known, ranges)
 
-    def _names_country(self, one: Candidate) -> bool:
-        """Return whether a statement, or what stands over it, names a country."""
-        said = tokens(f"{self.entries[one.entry].header} {one.statement.announced} {one.text}")
-        return any(token.key in COUNTRIES for token in said)
-
     def _only_names(self, one: Statement) -> bool:
         """Return whether an item only names something, below words that the question does not ask about."""
         asked = {term.key for term in self.question.terms}
@@ -131,7 +126,9 @@ class Evidence:
         """Return whether a statement is of another country than the question."""
         asked = self.question
         lacked = [name for name in asked.names if name not in asked.sides and not self.holds(one, name)]
-        return any(asked.terms[row].named for name in lacked for row in name) and self._names_country(one)
+        said = f"{self.entries[one.entry].header} {one.statement.announced} {one.text}"
+        is_named = any(asked.terms[row].named for name in lacked for row in name)
+        return is_named and any(token.key in COUNTRIES for token in tokens(said))
 
     def lacking(self, one: Candidate) -> float:
         """Return the share of the things that the question names which a statement lacks."""
@@ -274,7 +271,10 @@ class Evidence:
             said = np.ix_(np.array(places)[ranges[places] > 0], self._figures & ~names)
             self._alone[said] = self.placed[said] = 1.0
             if reached is None:
-                others[places] = self._others(places, rows, further)
+                entry, alone, numbers = self.statements[places[0]].entry, self._alone[places], np.array(places)
+                others[places] = self._other_rows(rows, alone, entry) | ruled_out(rows, self.question.text)
+                if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
+                    others[numbers[more]] = self._other_rows([rows[at] for at in more.tolist()], alone[more], entry)
                 reached = None if is_foreign else self._extreme(places, others)
             if reached is not None:
                 ranges[places] = [float(row is reached) for row in rows]
@@ -284,13 +284,6 @@ class Evidence:
                 for one, is_fit in zip((self.statements[at] for at in places), fitting, strict=True):
                     self.together.setdefault(one.block, []).extend([one.text] if is_fit else [])
         return others.tolist(), ranges
-
-    def _others(self, places: Sequence[int], rows: Sequence[Statement], further: Matrix) -> Flags:
-        entry, alone = self.statements[places[0]].entry, self._alone[places]
-        others: Flags = self._other_rows(rows, alone, entry) | ruled_out(rows, self.question.text)
-        if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
-            others[more] = self._other_rows([rows[at] for at in more.tolist()], alone[more], entry)
-        return others
 
     def _extreme(self, places: Sequence[int], others: Flags) -> Statement | None:
         """Return the row that a superlative in the user's own words names; a new one ("the biggest?") of all rows."""

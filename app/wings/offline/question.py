@@ -34,11 +34,12 @@ WORDS: Final = dict(read_patterns(__package__, "words.txt")[1])
 _UNANSWERABLE: Final = re.compile(WORDS["unanswerable"], re.IGNORECASE)
 _FORM_WORDS: Final = frozenset(map(stem, WORDS["asking"].split()))
 _ASKED: Final = re.compile(WORDS["measure"], re.I)
-# "How much for 2 adults": the answer says the price of one.
+# "How much for 2 adults": the answer says the price of one. "How long" only asks; "long hair" is not short.
 _COUNTED: Final = re.compile(
-    rf"\bhow much\b.{{0,40}}?\b(\d{{1,2}}|two|three|four|five|six) (?!(?:{'|'.join(UNITS)})\b)[a-z]+(?:s\b|\W*$)", re.I
+    r"\bhow (long)\b"
+    rf"|\bhow much\b.{{0,40}}?\b(\d{{1,2}}|two|three|four|five|six) (?!(?:{'|'.join(UNITS)})\b)[a-z]+(?:s\b|\W*$)",
+    re.I,
 )
-_HOW_LONG: Final = re.compile(r"\bhow (long)\b", re.I)  # But "long hair" is no short one.
 _GERUND: Final = re.compile(WORDS["gerund"], re.I)
 _COUNTRY_OF: Final = dict(pair.split("=") for pair in WORDS["countries"].split())
 COUNTRIES: Final = frozenset(map(stem, _COUNTRY_OF.values()))
@@ -182,11 +183,9 @@ def in_words_of(texts: Sequence[str], question: str, similarity: WordSimilarity)
         return word in _SHORT_FORMS or any(similarity([form], [form]).any() for form in (word, word.removesuffix("s")))
 
     def neighbour(word: str) -> str | None:
-        for form in (word, word.removesuffix("s")):  # "Pilows" for a "pillow".
-            if near := one_error_away(form) & known.keys() - STOP_WORDS:
-                return max(sorted(near), key=known.__getitem__)
-        begun = [long for long in known if long.startswith(stem(word))]  # "Limos" for "limousines".
-        return max(sorted(begun), key=known.__getitem__, default=None)
+        forms = one_error_away(word) | one_error_away(word.removesuffix("s"))  # "Pilows" for a "pillow".
+        begun = {long for long in known if long.startswith(stem(word))}  # "Limos" for "limousines".
+        return max(sorted(forms & known.keys() - STOP_WORDS or begun), key=known.__getitem__, default=None)
 
     return corrected(question, counts, is_word, neighbour)
 
@@ -207,8 +206,7 @@ def join_initials(text: str) -> str:
 
 def _terms(text: str, content: list[Token], *, trust_capitals: bool) -> list[Term]:
     found: dict[str, Term] = {}
-    forms = (_ASKED, _COUNTED, _HOW_LONG)
-    asked = {found.start(found.lastindex or 0) for form in forms for found in form.finditer(text)}
+    asked = {found.start(found.lastindex or 0) for form in (_ASKED, _COUNTED) for found in form.finditer(text)}
     nouns = {gerund.start(1) for gerund in _GERUND.finditer(text)}
     for token in content:
         country = token.key in COUNTRIES

@@ -11,7 +11,6 @@ import numpy as np
 
 from app.wings.offline.matching import Matrix
 
-VERSION: Final = 6
 STAND_INS: Final = {"score": "near", "meaning": "score"}
 """Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
 AHEAD: Final = "ahead"
@@ -76,14 +75,14 @@ class Ranker:
 
     def text(self) -> str:
         """Return the ranker as it is kept in its file."""
-        return json.dumps({"version": VERSION, **asdict(self)}, indent=1) + "\n"
+        return json.dumps(asdict(self), indent=1) + "\n"
 
 
 def read_ranker(text: str, names: Sequence[str]) -> Ranker:
-    """Return the ranker of a file's text; ValueError if it is of another version, or weighs other features."""
+    """Return the ranker of a file's text; ValueError if it weighs other features."""
     kept = json.loads(text)
-    if kept.pop("version") != VERSION or tuple(kept["features"]) != tuple(names):
-        msg = "the offline answerer's weights are of another version; fit them by `python -m benchmarks.fits.answerer`"
+    if tuple(kept["features"]) != tuple(names):
+        msg = "the offline answerer's weights are of other features; fit them by `python -m benchmarks.fits.answerer`"
         raise ValueError(msg)
     return Ranker(**kept | {"features": {name: Feature(**found) for name, found in kept["features"].items()}})
 
