@@ -45,7 +45,6 @@ BUDGET = 5000
 FILTERED_AT_ONCE = 500
 # Words that are remembered: a question may hold any.
 MOST_REMEMBERED = 10_000
-_WORD: Final = re.compile(r"[^\W_]+")
 
 LONG_DOCUMENTS = f"""
 SELECT long.doc_id, size, meta FROM (
