@@ -271,10 +271,10 @@ class Evidence:
             said = np.ix_(np.array(places)[ranges[places] > 0], self._figures & ~names)
             self._alone[said] = self.placed[said] = 1.0
             if reached is None:
-                entry, alone, numbers = self.statements[places[0]].entry, self._alone[places], np.array(places)
-                others[places] = self._other_rows(rows, alone, entry) | ruled_out(rows, self.question.text)
+                number, alone, numbers = self.statements[places[0]].entry, self._alone[places], np.array(places)
+                others[places] = self._other_rows(rows, alone, number) | ruled_out(rows, self.question.text)
                 if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
-                    others[numbers[more]] = self._other_rows([rows[at] for at in more.tolist()], alone[more], entry)
+                    others[numbers[more]] = self._other_rows([rows[at] for at in more.tolist()], alone[more], number)
                 reached = None if is_foreign else self._extreme(places, others)
             if reached is not None:
                 ranges[places] = [float(row is reached) for row in rows]

@@ -41,6 +41,6 @@ def test_a_typing_error_is_neither_a_word_nor_an_abbreviation_nor_held():
 
 
 def test_only_the_first_unknown_words_are_looked_up():
-    looked_up = Counter()
+    looked_up = Counter[str]()
     in_words_of("", "onee twoo threee fourr fivee sixx", lambda _word: False, lambda word: looked_up.update([word]))
     assert list(looked_up) == ["onee", "twoo", "threee", "fourr", "fivee"]
