@@ -249,7 +249,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     ordered = {row.said: row.say(_asked_columns(evidence, row)) for row in block if row.kind == "row"}
     quoted = [escape_brackets(ordered.get(item, item).replace("|", "/")) for item in items]  # No mark of a table.
     statement = one.statement
-    label = statement.lead if len(items) == 1 or statement.kind == "row" else statement.above
+    label = (statement.lead if len(items) == 1 or statement.kind == "row" else statement.above).replace("|", "/")
     asked = {term.key for term in evidence.question.terms}
     alone = len(items) == 1 and statement.is_label
     telling = (statement.kind == "item" or len(items) > 1) and (alone or asked & words_of(label).keys.keys())
@@ -263,7 +263,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
         and ("verdict" in evidence.question.wants or not VERDICT.match(items[0]))
     )
     if statement.kind != "row" and statement.above.endswith("?") and not is_same:
-        lead = escape_brackets(statement.above)  # Its "Yes" is said to that question.
+        lead = escape_brackets(statement.above.replace("|", "/"))  # Its "Yes" is said to that question.
     if len(quoted) == 1:
         return f"{lead} {quoted[0]} {entry.marker}".strip()
     marks = {other.said: other.mark for other in block}

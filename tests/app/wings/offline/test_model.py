@@ -88,6 +88,7 @@ MARKDOWN = st.text(alphabet="abA.[]()|-*_#>`\\<!? \n1:~\u00e9\u3002", max_size=2
 
 @given(MARKDOWN, st.one_of(st.text(max_size=60), st.just("What is the a rate?")))
 @example("AA)(AA|\u3002", "AA")
+@example("1|? : \u00e9", "\u00e9")
 def test_any_text_gives_an_answer_without_rubble(text, question):
     answer = ask(question, f"[Guide > a]\n{text}")
     quotes = answer.replace("[Guide > a]", "")
