@@ -101,6 +101,4 @@ def _value(node: Node | None, object_pairs_hook: Callable[[Pairs], Any]) -> Any:
             raise YamlError(f"has {error.args[0]!r} for the second time", lines[1]) from error
     if isinstance(node, SequenceNode):
         return [_value(item, object_pairs_hook) for item in node.value]
-    if isinstance(node, ScalarNode) and (node.style or node.value not in _NULL):
-        return str(node.value)
-    return None
+    return str(node.value) if isinstance(node, ScalarNode) and (node.style or node.value not in _NULL) else None

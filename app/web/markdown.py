@@ -18,22 +18,14 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from chains.reformulation.splitting import split_questions
-from chains.text.letters import one_line
+from chains.text.letters import heading
 
-LONGEST_HEADING = 120
 # How a part begins: with its question in bold letters, or with its number.
 _OPENING = re.compile(r"\*\*(?P<number>\d+)\) (?P<heading>.+)\*\*|(?P<item>\d+)[.)][ \t]+(?P<words>\S.*)")
-_SIGNS = re.compile(r"[][*_`#<>|~\\]")
 
 
 def questions_of(message: str) -> list[str]:
-    parts = split_questions(message) if message.strip() else ()
-    headings = []
-    for part in parts:
-        plain = _SIGNS.sub("", one_line(part.asked)).strip()
-        plain = plain[:1].upper() + plain[1:]
-        whole = len(plain) <= LONGEST_HEADING
-        headings.append(plain if whole else f"{plain[:LONGEST_HEADING].rsplit(maxsplit=1)[0]} …")
+    headings = [heading(part.asked) for part in split_questions(message)] if message.strip() else []
     return headings if len(headings) > 1 else []
 
 
@@ -46,8 +38,8 @@ def under_headings(answer: str, questions: Sequence[str]) -> str:
         is_list = "".join(lines[at + 1 : at + 2]).startswith((f"{part + 2}.", f"{part + 2})"))
         if found is None or is_list or int(found["number"] or found["item"]) != part + 1:
             continue
-        heading = f"# {part + 1}\\. {found['heading'] or questions[part]}"
-        lines[at] = f"{heading}\n\n{found['words']}" if found["words"] else heading
+        head = f"# {part + 1}\\. {found['heading'] or questions[part]}"
+        lines[at] = f"{head}\n\n{found['words']}" if found["words"] else head
         part += 1
     return "\n".join(lines)
 

@@ -61,16 +61,12 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
         return self._ask.runnable.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationVerdict | None:
-        if is_settled(input):
-            return None
-        return self._verdict(self._ask.invoke(input["question"], config))
+        return None if is_settled(input) else self._verdict(self._ask.invoke(input["question"], config))
 
     async def ainvoke(
         self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any
     ) -> ModerationVerdict | None:
-        if is_settled(input):
-            return None
-        return self._verdict(await self._ask.ainvoke(input["question"], config))
+        return None if is_settled(input) else self._verdict(await self._ask.ainvoke(input["question"], config))
 
     def _verdict(self, result: ModerationResult | None) -> ModerationVerdict:
         if result is None:

@@ -120,3 +120,14 @@ def plain(markdown: str) -> str:
         text = _TAG.sub(" ", _LINK.sub(r"\1", text))
         text = _ESCAPE.sub(r"\1", _EMPHASIS.sub("", text))
     return " ".join(text.split())
+
+
+LONGEST_HEADING: Final = 120
+_MARKUP: Final = re.compile(r"[][*_`#<>|~\\]")
+
+
+def heading(text: str) -> str:
+    """Return a text on one line and without markup, as a heading; a long one ends with a whole word."""
+    plain = _MARKUP.sub("", one_line(text)).strip()
+    plain = plain[:1].upper() + plain[1:]
+    return plain if len(plain) <= LONGEST_HEADING else f"{plain[:LONGEST_HEADING].rsplit(maxsplit=1)[0]} …"

@@ -116,17 +116,11 @@ def crossed(rows: Sequence[Statement], question: str) -> Statement | None:
     return labels.get(first if begins else second)
 
 
-def ruled_out(rows: Sequence[Statement], question: str) -> list[bool]:
-    """Return which rows the question leaves out: those of the way back, and those that say "no" where it asks which."""
-    pairs = zip(_turned(rows, question), _denying(rows, question), strict=True)
-    return [is_turned or is_denying for is_turned, is_denying in pairs]
-
-
 _WAY: Final = re.compile(r"(.+?)\s*(?:\bto\b|[\u2192>\u2013-])\s*(.+)", re.IGNORECASE)
 _END: Final = re.compile(r"\b(to|from) (?:the )?([^\W\d_]+)", re.IGNORECASE)
 
 
-def _turned(rows: Sequence[Statement], question: str) -> list[bool]:
+def turned(rows: Sequence[Statement], question: str) -> list[bool]:
     """Return which rows are of the way back: "Oyen to Selmar" where the question says "to Oyen"."""
     ways = [way for row in rows if (way := _WAY.fullmatch(row.cells[0].text.casefold()))]
     ends = [(2 if word == "to" else 1, name) for word, name in _END.findall(question.casefold())]
@@ -137,7 +131,7 @@ def _turned(rows: Sequence[Statement], question: str) -> list[bool]:
 _WHICH: Final = re.compile(r"\W*(?:which|what|who|list|name)\b", re.IGNORECASE)
 
 
-def _denying(rows: Sequence[Statement], question: str) -> list[bool]:
+def denying(rows: Sequence[Statement], question: str) -> list[bool]:
     """Return which rows say "no" in the column that "Which plans have a mailbox?" names, or "yes" for "which not"."""
     asked = {word.key for word in tokens(question)} if _WHICH.match(question) else set()
     unwanted = "yes" if negates(question) else "no"

@@ -212,9 +212,7 @@ def routes(services: Service) -> APIRouter:
             raise RequestRefusedError(403, "This needs the scopes ingest and ask:internal")
         store = open_answers(services.settings)
         found = insights(store, services, since=store.now() - days * DAY_S)
-        if "text/html" in request.headers.get("accept", ""):
-            return insights_page(request, found, days=days)
-        return found
+        return insights_page(request, found, days=days) if "text/html" in request.headers.get("accept", "") else found
 
     shared_answers(router, services)
     outdated_answers(router, services)

@@ -14,14 +14,14 @@ from app.wings.offline.passages import Candidate
 from app.wings.offline.question import WORDS, Question
 from app.wings.offline.ranker import Ranker
 from chains.text.asking import LISTED, STRICT, fits, kinds
-from chains.text.letters import escape_brackets, one_line
+from chains.text.letters import escape_brackets, heading
 from chains.text.negation import NEGATION, negates
 from chains.text.quantities import DIMENSIONS, quantities
 from chains.text.ranges import is_within
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
-LONGEST_LIST, MOST_WORDS, LONGEST_HEADING = 8, 100, 120
+LONGEST_LIST, MOST_WORDS = 8, 100
 SHORT_PARAGRAPH: Final = 400  # Characters.
 AS_MUCH: Final = 0.6  # The share of the best one's part of the question that it has to hold.
 NEAR: Final = 0.1  # The least probability to speak for a version.
@@ -34,7 +34,6 @@ Below the most the likelier stays ahead."""
 _OPEN, _CLOSED = re.compile(r"\bopen\b", re.IGNORECASE), frozenset({"closed", "shut"})
 FEWEST_COLUMNS: Final = 3  # With fewer there is one cell beside the name, and no order.
 MOST_NAMED: Final = 0.6
-_MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE, _FEW = 0.05, 2
 Verdict = Literal["Yes", "No", ""]
 
@@ -144,18 +143,11 @@ def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | 
     if not any(one.text for one in answers):
         return max(answers, key=lambda one: one.probability)
     given = any(one.given for one in answers)
-    headings = (f"**{number}) {_heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
+    headings = (f"**{number}) {heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
     texts = (one.text if one.unsure and not given else one.worded(prompts_folder) for one in answers)
     text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
     likely = min(one.probability for one in answers if one.text)
     return OfflineAnswer(text, likely, unsure=not given, given=given, parts=answers)
-
-
-def _heading(asked: str) -> str:
-    """Return a question on one line, without what markdown or a marker would be made of."""
-    plain = _MARKS.sub("", one_line(asked))
-    plain = plain[:1].upper() + plain[1:]
-    return plain if len(plain) <= LONGEST_HEADING else f"{plain[:LONGEST_HEADING].rsplit(maxsplit=1)[0]}…"
 
 
 def _sides(evidence: Evidence, ranked: Sequence[int]) -> list[int]:

@@ -88,15 +88,15 @@ def entries(context: str) -> list[Entry]:
         elif found and not _CONTEXT_FENCE.fullmatch(line):
             found[-1][1].append(line)
         after_blank = not line.strip()
-    return [_entry(header, "\n".join(lines).strip()) for header, lines in found]
-
-
-def _entry(header: str, text: str) -> Entry:
-    numbered, read = _HEADER.match(header), read_statements(text)
-    number, place = numbered.groups() if numbered else (None, None)
-    path = (place or header.strip("[]")).split(" > ")
-    statements = (_below(one, path[-1]) for one in read if _is_quotable(one, is_last=one is read[-1]))
-    return Entry(header, text, number or header, path[0], path[-1], tuple(statements))
+    split: list[Entry] = []
+    for header, lines in found:
+        text = "\n".join(lines).strip()
+        numbered, read = _HEADER.match(header), read_statements(text)
+        number, place = numbered.groups() if numbered else (None, None)
+        path = (place or header.strip("[]")).split(" > ")
+        statements = (_below(one, path[-1]) for one in read if _is_quotable(one, is_last=one is read[-1]))
+        split.append(Entry(header, text, number or header, path[0], path[-1], tuple(statements)))
+    return split
 
 
 def _below(statement: Statement, section: str) -> Statement:

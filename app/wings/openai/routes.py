@@ -66,9 +66,7 @@ class Message(BaseModel):
 
     @property
     def text(self) -> str:
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content or ())
+        return self.content if isinstance(self.content, str) else "\n".join(part.text for part in self.content or ())
 
 
 class StreamOptions(BaseModel):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from app.web import answer
 from app.web.answer import steady
-from app.web.markdown import LONGEST_HEADING, questions_of, under_headings
+from app.web.markdown import questions_of, under_headings
+from chains.text.letters import LONGEST_HEADING
 
 BUTTON = re.compile(r'<button type="button" class="chip"[^>]*>[^<]*</button>')
 

@@ -5,7 +5,7 @@ import pytest
 from chains.text import asking
 from chains.text.asking import gives_what_is_asked
 from chains.text.quantities import quantities
-from chains.text.ranges import crossed, extreme, ranged, ruled_out
+from chains.text.ranges import crossed, denying, extreme, ranged, turned
 from chains.text.statements import read_statements
 from chains.text.words import searchable
 
@@ -188,7 +188,7 @@ def test_the_hours_of_a_hotline_are_no_telephone_number():
 )
 def test_a_row_of_the_way_back_is_another(question, others):
     text = "| Way | Departs |\n| --- | --- |\n| Selmar to Oyen | 7:15 |\n| Oyen to Selmar | 9:45 |"
-    assert ruled_out([one for one in read_statements(text) if one.kind == "row"], question) == others
+    assert turned([one for one in read_statements(text) if one.kind == "row"], question) == others
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_row_of_the_way_back_is_another(question, others):
 def test_rows_that_say_no_are_left_out_where_it_is_asked_which_say_yes(question, others):
     text = "| Plan | Mailbox | Locker |\n|---|---|---|\n| Day | no | yes |\n| Flex | yes | no |\n| Full | yes | extra |"
     rows = [one for one in read_statements(text) if one.kind == "row"]
-    assert ruled_out(rows, question) == others
+    assert denying(rows, question) == others
 
 
 @pytest.mark.parametrize(
