@@ -15,7 +15,7 @@ from chains.ports import WordSimilarity
 from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds
 from chains.text.negation import negates
 from chains.text.quantities import Quantity, quantities
-from chains.text.ranges import EXTREME, counted, crossed, extreme, is_within, limits_of, ranged, ruled_out
+from chains.text.ranges import EXTREME, counted, crossed, denying, extreme, is_within, limits_of, ranged, turned
 from chains.text.statements import Statement
 from chains.text.tokens import CALENDAR, tokens
 
@@ -84,7 +84,7 @@ class Evidence:
         for place in range(1, len(found)):  # "It is not given on cabins" speaks of what stands before it.
             if found[place][0].refers and found[place - 1][1] == found[place][1]:
                 placed[place] = np.maximum(placed[place], LEAD * placed[place - 1])
-        self.placed = np.maximum(placed, HEADER * self._headers[numbers])
+        self.placed = self._parted(found, np.maximum(placed, HEADER * self._headers[numbers]))
         self.statements = [
             Candidate(one, n, row, left[n] or id(one) in ended or not (is_dated or holds_on(one.said)))
             for (one, n), row in zip(found, self.placed, strict=True)
@@ -105,22 +105,39 @@ class Evidence:
         blocks = {one.block for one in self.statements if not carried or (one.strengths[carried] >= HEADER).any()}
         joined = self.placed[[place for place, one in enumerate(self.statements) if one.block in blocks]]
         new = [row for row in fresh if joined[:, row].max(initial=0.0) >= 1.0]
+        keys = {term.key for term in question.terms}
         self.contradicted = [
             is_other
             or bool(fit < 0)
             or is_worked(one.statement, entries[one.entry].section)
             or self._is_of_another(one)
-            or self._only_names(one.statement)
+            or (
+                one.statement.kind == "item"
+                and one.statement.is_label
+                and not negates(one.text)  # "No trainers".
+                and keys.isdisjoint(words_of(one.statement.lead).keys)
+            )
             or bool(new and one.strengths[new].max() < HEADER)  # It speaks of what was asked before: the other shift.
             for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
         self.values = self._measure(known, ranges)
 
-    def _only_names(self, one: Statement) -> bool:
-        """Return whether an item only names something, below words that the question does not ask about."""
-        asked = {term.key for term in self.question.terms}
-        is_name = one.kind == "item" and one.is_label and not negates(one.said)  # "No trainers" says something.
-        return is_name and asked.isdisjoint(words_of(one.lead).keys)
+    def _parted(self, found: Sequence[tuple[Statement, int]], placed: Matrix) -> Matrix:
+        """Return what statements hold: of a word above several prices, less where one of them holds all that they hold.
+
+        Below "Wedding wear" a wedding dress has a price, and a veil has another.
+        """
+        carrying = np.array([term.carries for term in self.question.terms], dtype=bool)
+        prices = [
+            place for place, (one, _) in enumerate(found) if one.kind != "row" and fits(one.said, {"money"}, "") > 0
+        ]
+        for entry in {found[place][1] for place in prices} if self.question.wants & {"money", "number"} else ():
+            places = [place for place in prices if found[place][1] == entry and not found[place][0].refers]
+            own = (self._alone[places] >= 1.0) & carrying
+            holds_all = (own == own.any(axis=0)).all(axis=1) & (own.sum(axis=1) > 1)
+            is_above = own.any(axis=0) & ~own & holds_all.any()
+            placed[places] = np.where(is_above, np.minimum(placed[places], OVER_ALL), placed[places])
+        return placed
 
     def _is_of_another(self, one: Candidate) -> bool:
         """Return whether a statement is of another country than the question."""
@@ -264,15 +281,15 @@ class Evidence:
             if is_foreign := bool(named) and (is_far or (self._is_counted and held < HEADER)):
                 ranges[places] = np.minimum(ranges[places], 0.0)  # Hours of another thing hold a time as well.
             # A range that holds a figure says it, unless it names a row: "100 m²" beside "up to 12 weeks".
-            labels = [
-                row.cells[0].text for row in rows if not any(one.is_range for one in quantities(row.cells[0].text))
-            ]
-            names = self.matcher.rows(labels).max(axis=0, initial=0.0) >= 1.0
-            said = np.ix_(np.array(places)[ranges[places] > 0], self._figures & ~names)
+            labels = [row.cells[0].text for row in rows]
+            names = self.matcher.rows([name for name in labels if not any(one.is_range for one in quantities(name))])
+            figures = self._figures & (names.max(axis=0, initial=0.0) < 1.0)
+            said = np.ix_(np.array(places)[ranges[places] > 0], figures)
             self._alone[said] = self.placed[said] = 1.0
             if reached is None:
                 number, alone, numbers = self.statements[places[0]].entry, self._alone[places], np.array(places)
-                others[places] = self._other_rows(rows, alone, number) | ruled_out(rows, self.question.text)
+                others[places] = self._other_rows(rows, alone, number) | turned(rows, self.question.text)
+                others[places] |= denying(rows, self.question.text)
                 if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
                     others[numbers[more]] = self._other_rows([rows[at] for at in more.tolist()], alone[more], number)
                 reached = None if is_foreign else self._extreme(places, others)
