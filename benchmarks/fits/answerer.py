@@ -52,6 +52,7 @@ class Example:
     values: Numbers
     relevance: Numbers
     left_out: tuple[bool, ...]
+    agreement: Numbers
 
 
 def main() -> None:
@@ -93,6 +94,7 @@ def example(row: Asked, similarity: WordSimilarity, vectors: Embeddings, context
             ]
         ),
         left_out=tuple(evidence.left_out),
+        agreement=evidence.agreement,
     )
 
 
@@ -133,7 +135,9 @@ def fit(rows: Sequence[Example]) -> Ranker:
     ranks = listwise(groups, np.zeros(count), held)
     ranker = _with_weights(ranker, ranks, np.zeros(count), 0.0)
     first = [(row, quoted_first(ranker, row)) for row in usable if not row.unanswerable_form]
-    values = np.array([ranker.standardised(ranker.with_lead(row.values, row.left_out))[at] for row, at in first])
+    values = np.array(
+        [ranker.standardised(ranker.with_lead(row.values, row.left_out, row.agreement))[at] for row, at in first]
+    )
     found = logistic(
         np.column_stack([np.ones(len(first)), values]),
         np.array([float(row.relevance[at] >= RIGHT) for row, at in first]),

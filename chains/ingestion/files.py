@@ -181,9 +181,7 @@ def _no_knowledge(file: Path, root: Path, endings: Collection[str]) -> str | Non
         return "tests of the documents, for `waypoint test`"
     if file.name in BESIDE:
         return BESIDE[file.name]
-    if file.suffix.lower() not in endings:
-        return f"no loader reads {file.suffix or 'files without an ending'}"
-    return None
+    return f"no loader reads {file.suffix or 'files without an ending'}" if file.suffix.lower() not in endings else None
 
 
 def _reason_not_to_follow(link: Path, root: Path, reason_to_skip: Callable[[Path], str | None]) -> str | None:
@@ -195,9 +193,7 @@ def _reason_not_to_follow(link: Path, root: Path, reason_to_skip: Callable[[Path
         return "a symbolic link out of the folder is not followed"
     if not target.is_file():
         return "a symbolic link is followed to regular files only"
-    if reason_to_skip(target) is None:
-        return f"a symbolic link to {target.relative_to(root).as_posix()!r}"
-    return None
+    return f"a symbolic link to {target.relative_to(root).as_posix()!r}" if reason_to_skip(target) is None else None
 
 
 def _ignored(root: Path) -> Callable[[str], str | None]:

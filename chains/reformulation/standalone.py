@@ -27,6 +27,7 @@ ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _DETERMINED, _LIMITING, _T
 )
 Find = Callable[[str], Sequence[Passage]]  # Returns the passages for a query, best first.
 
+MARGIN: Final = 0.15  # A whole question is new where the passage of the other reading is so much further from it.
 HEADINGS: Final = ("title", "section", "section_path", "jurisdiction")  # What stands above a passage, in its metadata.
 LONG: Final = 4  # Shorter words begin too many others, and are one letter away from too many.
 
@@ -45,7 +46,9 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
         return together is None
     if whole:
         is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
-        return not missing and (is_same or len(own) > 1) and _lacks_rest(leaned, own, together)
+        farther = next((one["score"] or 0.0 for one in alone if one["content"] == together["content"]), 0.0)
+        is_further = len(own) > 1 and (alone[0]["score"] or 0.0) - farther >= MARGIN
+        return not missing and (is_further or ((is_same or len(own) > 1) and _lacks_rest(leaned, own, together)))
     difference = _missing(own, together) - missing
     return difference > 0 or (not difference and _lacks_rest(leaned, own, together))
 
@@ -289,6 +292,8 @@ def _likeness(new: Term, term: Term, cosine: float) -> float:
     if (new.shape == "number") != (term.shape == "number"):
         return 0.0
     same_place = PREPOSITION if new.preposition and new.preposition == term.preposition else 0.0
+    if term.preposition == "from" and not same_place:  # "for Nara" is where something goes.
+        same_place = -PREPOSITION
     if cosine >= ALIKE:
         return cosine + same_place
     if new.shape == term.shape and new.shape in {"acronym", "number"}:

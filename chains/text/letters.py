@@ -123,7 +123,7 @@ def plain(markdown: str) -> str:
 
 
 LONGEST_HEADING: Final = 120
-_MARKUP: Final = re.compile(r"[][*_`#<>|~\\]")
+_MARKUP: Final = re.compile(r"[][*_`#<|~\\]")
 
 
 def heading(text: str) -> str:

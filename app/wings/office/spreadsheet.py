@@ -174,9 +174,7 @@ def _shown(cell: Any) -> str:
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _number(value, shape)
-    return one_line(value)
+    return _number(value, shape) if isinstance(value, int | float) and not isinstance(value, bool) else one_line(value)
 
 
 def _number(value: float, shape: str) -> str:

@@ -85,7 +85,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
     contradicted, left = evidence.contradicted, evidence.left_out
-    probabilities = ranker.probabilities(evidence.values, left)
+    probabilities = ranker.probabilities(evidence.values, left, evidence.agreement)
     sure = [row for row in order if probabilities[row] >= ranker.threshold and not contradicted[row]]
     is_old = bool(sure) and all(left[row] for row in sure)  # What is in force says nothing of it.
     if not is_old and any(probabilities[row] >= NEAR and not left[row] for row in order):
@@ -103,13 +103,14 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     first = evidence.statements[best]
     near, fit = (evidence.values[best, FEATURES.index(name)] for name in ("near", "range"))
     doubted = evidence.is_unnamed(first) or evidence.is_doubtful(first) or (fit > 0 and evidence.lacking(first) > 0)
-    is_off_topic = evidence.lacks_new(first) or (doubted and near <= 0)
+    reach, entry = evidence.placed.max(axis=0), evidence.entries[first.entry]
+    unknown = any(term.named and reach[row] < FIXED for row, term in enumerate(evidence.question.terms))
+    is_off_topic = evidence.lacks_new(first) or unknown or (doubted and near <= 0)
     ceiling = OFF_TOPIC if is_off_topic else LACKING if doubted else 1.0
     probability = min(float(probabilities[best]), ceiling - _ROOM * (1 - float(probabilities[best])))
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
     weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
     probability = min([probability, *weak])
-    reach, entry = evidence.placed.max(axis=0), evidence.entries[first.entry]
     missing = _missing(evidence, reach)
     if contradicted[best] or probability + evidence.nearest < NEAR_ENOUGH:
         place = first.entry if first.strengths.any() and not contradicted[best] else None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -84,7 +85,7 @@ class Evidence:
         for place in range(1, len(found)):  # "It is not given on cabins" speaks of what stands before it.
             if found[place][0].refers and found[place - 1][1] == found[place][1]:
                 placed[place] = np.maximum(placed[place], LEAD * placed[place - 1])
-        self.placed = self._parted(found, np.maximum(placed, HEADER * self._headers[numbers]))
+        self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [
             Candidate(one, n, row, left[n] or id(one) in ended or not (is_dated or holds_on(one.said)))
             for (one, n), row in zip(found, self.placed, strict=True)
@@ -121,23 +122,6 @@ class Evidence:
             for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
         self.values = self._measure(known, ranges)
-
-    def _parted(self, found: Sequence[tuple[Statement, int]], placed: Matrix) -> Matrix:
-        """Return what statements hold: of a word above several prices, less where one of them holds all that they hold.
-
-        Below "Wedding wear" a wedding dress has a price, and a veil has another.
-        """
-        carrying = np.array([term.carries for term in self.question.terms], dtype=bool)
-        prices = [
-            place for place, (one, _) in enumerate(found) if one.kind != "row" and fits(one.said, {"money"}, "") > 0
-        ]
-        for entry in {found[place][1] for place in prices} if self.question.wants & {"money", "number"} else ():
-            places = [place for place in prices if found[place][1] == entry and not found[place][0].refers]
-            own = (self._alone[places] >= 1.0) & carrying
-            holds_all = (own == own.any(axis=0)).all(axis=1) & (own.sum(axis=1) > 1)
-            is_above = own.any(axis=0) & ~own & holds_all.any()
-            placed[places] = np.where(is_above, np.minimum(placed[places], OVER_ALL), placed[places])
-        return placed
 
     def _is_of_another(self, one: Candidate) -> bool:
         """Return whether a statement is of another country than the question."""
@@ -426,6 +410,20 @@ class Evidence:
     def left_out(self) -> list[bool]:
         """Return which statements speak of something else, or are of another version or day."""
         return [out or one.is_left for out, one in zip(self.contradicted, self.statements, strict=True)]
+
+    @property
+    def agreement(self) -> Matrix:
+        """Return 1 where statements of two lists, tables or texts give one figure, where one is asked for, else 0."""
+        wants, known = self.question.wants, self.question.quantities
+        giving = self.statements if not wants or is_measured(wants) else []
+        figures = [
+            (one.block, [each for each in one.statement.quantities if not (each.label or any(map(each.equals, known)))])
+            for one in giving
+        ]
+        found = np.eye(len(self.statements))
+        for (row, (block, mine)), (column, (other, its)) in product(enumerate(figures), repeat=2):
+            found[row, column] += block != other and any(one.equals(each) for one in mine for each in its)
+        return found
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""

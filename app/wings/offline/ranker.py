@@ -57,20 +57,24 @@ class Ranker:
         """Return how well each statement answers, against the others of the same question; shape (statements,)."""
         return np.asarray(self.standardised(values) @ [feature.ranks for feature in self.features.values()])
 
-    def probabilities(self, values: Matrix, left_out: Sequence[bool]) -> Matrix:
-        """Return for each statement of a question the probability, 0-1, that it answers; shape (statements,)."""
-        ahead = self.with_lead(values, left_out)
+    def probabilities(self, values: Matrix, left_out: Sequence[bool], agreement: Matrix | None = None) -> Matrix:
+        """Return for each statement of a question the probability, 0-1, that it answers; shape (statements,).
+
+        `agreement` is 1 where two statements say the same, else 0; none do by default.
+        """
+        ahead = self.with_lead(values, left_out, np.eye(len(values)) if agreement is None else agreement)
         odds = self.standardised(ahead) @ [feature.answers for feature in self.features.values()]
         return np.asarray(1 / (1 + np.exp(-(self.intercept + odds))))
 
-    def with_lead(self, values: Matrix, left_out: Sequence[bool]) -> Matrix:
-        """Return the values with each statement's share of all; what is left out is no rival of the rest.
+    def with_lead(self, values: Matrix, left_out: Sequence[bool], agreement: Matrix) -> Matrix:
+        """Return the values with the share of all that each statement has with those that say the same.
 
-        An average statement is taken to stand beside them: to be ahead of nothing says little.
+        What is left out is no rival of the rest, and an average statement is one: to be ahead of nothing says little.
         """
         shares, left, found = np.exp(self.scores(values)), np.array(left_out, dtype=bool), values.copy()
         rivals = np.where(left, shares.sum(), shares[~left].sum())
-        found[:, list(self.features).index(AHEAD)] = shares / (rivals + 1)
+        own = np.maximum(shares, agreement @ np.where(left, 0.0, shares))
+        found[:, list(self.features).index(AHEAD)] = own / (rivals + 1)
         return found
 
     def text(self) -> str:

@@ -441,19 +441,10 @@ def test_a_day_that_is_named_anew_leaves_what_was_asked_before():
     assert answer.startswith("Evening, Friday and Saturday – Beginning: 20:00")
 
 
-@pytest.mark.parametrize(
-    ("question", "strengths"),
-    [
-        ("how much to clean a wedding dress", [1.0, 0.5, 0.5]),
-        ("how long does a wedding dress take", [1.0, 0.9, 0.9]),  # No price is asked for.
-        ("how much is wedding wear", [1.0, 0.9, 0.9]),  # None holds two words.
-    ],
-)
-def test_a_word_above_several_prices_counts_less_where_one_of_them_holds_all_that_they_hold(question, strengths):
-    entry = (
-        "[Cleaning > Wedding wear]\n## Wedding wear\n\nA wedding dress costs £95 and takes ten days. "
-        "A veil with a dress costs £28. Bridesmaids' dresses cost £32 each."
+def test_passages_that_agree_make_each_other_likelier():
+    first, other = (f"[{title} > Taxes]\nThe VAT rate in Thailand is {{}} %." for title in ("Asia Desk", "Tax Guide"))
+    both, against = (
+        reply_to("What is the VAT rate in Thailand?", first.format(7), other.format(rate), scores=NEAR)
+        for rate in (7, 8)
     )
-    evidence = Evidence(read(question), entries(entry), word_similarity())
-    place = [term.word for term in evidence.question.terms].index("wedding")
-    assert [round(float(one.strengths[place]), 1) for one in evidence.statements] == strengths
+    assert both.response_metadata[MATCH] > against.response_metadata[MATCH]

@@ -168,7 +168,7 @@ def test_what_is_left_out_is_no_rival_of_what_is_not():
 def test_to_be_ahead_of_nothing_says_little():
     ranker, alone = packaged_ranker(FEATURES), values(near=0.0)
 
-    assert ranker.with_lead(alone, [False])[0, FEATURES.index("ahead")] < 0.5
+    assert ranker.with_lead(alone, [False], np.eye(1))[0, FEATURES.index("ahead")] < 0.5
 
 
 def test_a_feature_far_from_its_mean_tells_no_more_than_one_at_the_border():
