@@ -32,7 +32,7 @@ STOP_WORDS = word_set("""
     will with would you your
     """)
 # Shorter stems have too many neighbours to tell a typing error from another word.
-SHORTEST_CORRECTED = 5
+SHORTEST_STEM = 5
 # Stems that are one error apart may be of different words ("pagination", "pain"); below this ratio the words are.
 ALIKE = 0.75
 # A document of so many passages is long, a report or a manual: it is asked about by its name.
@@ -188,7 +188,7 @@ class Words:
 
     def _known_neighbour(self, word: str) -> str | None:
         """Return a known word whose stem is one typing error away, of several that which most passages hold."""
-        if len(stem(word)) < SHORTEST_CORRECTED:
+        if len(stem(word)) < SHORTEST_STEM:
             return None
         if word not in (nearest := self._nearest):
             counts, text = self._counts(one_error_away(stem(word))), ""

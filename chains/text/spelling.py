@@ -3,18 +3,18 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from typing import Final
 
 from chains.text.words import stem
 
-MOST_CORRECTED: Final = 5  # A look-up takes some milliseconds, so that only the first unknown words are corrected.
+MOST_CORRECTED, MOST_PHRASES = 5, 10  # Of one question: each look-up takes some milliseconds.
 SHORTEST_CORRECTED: Final = 4  # Shorter words have too many neighbours to tell a typing error from another word.
 SHORTEST_APART: Final = 3  # "cut" and "off" are words, shorter parts as "on" and "e" rarely are.
 Counts = Callable[[Sequence[str]], Mapping[str, int]]
 """How often the documents hold each word or phrase."""
 
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LETTERS: Final = re.compile(r"\b[^\W\d_]+\b")  # No part of a code.
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _LONGEST, _REACH = 3, 4  # Words of a phrase, and words that it may stand among: "call it off".
 _LINES: Final = files(__package__).joinpath("everyday.txt").read_text("utf-8").splitlines()[1:]
@@ -35,26 +35,27 @@ def corrected(
     words = [word for word in dict.fromkeys(_LETTERS.findall(question)) if len(word) >= SHORTEST_CORRECTED]
     counted = counts([word.lower() for word in words])
     unknown = [word for word in words if not (word.isupper() or counted[word.lower()])]
-    cuts = range(SHORTEST_APART, max(map(len, unknown), default=0))
-    halves = {word: [f"{word[:at]} {word[at:]}".lower() for at in cuts if len(word) - at in cuts] for word in unknown}
-    counted = counts(list(chain.from_iterable(halves.values())))
-    meant = {word: next((pair for pair in pairs if counted[pair]), "") for word, pairs in halves.items()}
-    for word in [word for word in unknown if not (meant[word] or is_word(word.lower()))][:MOST_CORRECTED]:
-        meant[word] = neighbour(word.lower()) or ""
+    meant: dict[str, str | None] = {}
+    for word in unknown[:MOST_CORRECTED]:
+        ends = range(SHORTEST_APART, len(word) - SHORTEST_APART + 1)
+        pairs = counts([f"{word[:end]} {word[end:]}".lower() for end in ends])
+        meant[word] = next((pair for pair, count in pairs.items() if count), None)
+    mistyped = (word for word in unknown if not (meant.get(word) or is_word(word.lower())))
+    meant |= {word: neighbour(word.lower()) for word in islice(mistyped, MOST_CORRECTED)}
     return _LETTERS.sub(lambda word: meant.get(word[0]) or word[0], question)
 
 
 def _in_formal_words(question: str, counts: Counts) -> str:
     stems = [stem(re.sub(r"['\u2019]", "", word.lower())) for word in _WORD.findall(question)]
     among = (range(start, min(start + _REACH, len(stems))) for start in range(len(stems)))
-    phrases = [
+    matches = (
         (places, *_FORMAL[key])
         for some in among
         for length in range(_LONGEST, 0, -1)
         for places in combinations(some, length)
         if places[0] == some[0] and (key := tuple(stems[place] for place in places)) in _FORMAL
-    ]
-    if not phrases:
+    )
+    if not (phrases := list(islice(matches, MOST_PHRASES))):
         return question
     counted = counts(list(dict.fromkeys(chain.from_iterable([phrase, *formal] for _, phrase, formal in phrases))))
     words: dict[int, str] = {}

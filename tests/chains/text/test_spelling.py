@@ -38,6 +38,7 @@ def test_a_typing_error_is_neither_a_word_nor_an_abbreviation_nor_held():
     assert in_words_of("sea freight", "frieght by plane", **parts) == "freight by plane"
     assert in_words_of("sea freight", "LARTAS for frieght", **parts) == "LARTAS for freight"
     assert in_words_of("frieght", "frieght", **parts) == "frieght"
+    assert in_words_of("sea freight", "frieght2 by sea", **parts) == "frieght2 by sea"  # A code.
 
 
 def test_only_the_first_unknown_words_are_looked_up():
