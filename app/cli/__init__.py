@@ -51,7 +51,7 @@ class Commands(TyperGroup):
         del ctx
         if cmd_name in hooks.names("commands"):
             return _command(cmd_name, hooks.load("commands", cmd_name))
-        return None if cmd_name not in COMMANDS else TyperCommand(cmd_name, short_help=COMMANDS[cmd_name][1])
+        return TyperCommand(cmd_name, short_help=COMMANDS[cmd_name][1]) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, left = super().resolve_command(ctx, args)

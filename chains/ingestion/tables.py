@@ -265,7 +265,7 @@ def _is_value(text: str, below: Sequence[str]) -> bool:
         return False
     if _LETTER.search(text) and sum(1 for cell in values if _LETTER.search(cell)) * 2 < len(values):
         return False
-    return all(_YEAR.match(cell) for cell in values) if _YEAR.match(text) else True
+    return not _YEAR.match(text) or all(_YEAR.match(cell) for cell in values)
 
 
 def _kind(text: str) -> str:

@@ -146,7 +146,7 @@ def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | 
     given = any(one.given for one in answers)
     headings = (f"**{number}) {heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
     texts = (one.text if one.unsure and not given else one.worded(prompts_folder) for one in answers)
-    text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
+    text = "\n\n".join(f"{head}\n\n{words}" for head, words in zip(headings, texts, strict=True))
     likely = min(one.probability for one in answers if one.text)
     return OfflineAnswer(text, likely, unsure=not given, given=given, parts=answers)
 
@@ -250,11 +250,8 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     denied = {negates(text) for text in (statement.above, evidence.question.text)}
     over = evidence.matcher.rows([f"{entry.header} {statement.above}"])[0]
     named = [bool(over[row] >= FIXED) for row, term in enumerate(evidence.question.terms) if term.carries]
-    is_same = (
-        len(denied) == 1
-        and sum(named) >= MOST_NAMED * len(named)
-        and ("verdict" in evidence.question.wants or not VERDICT.match(items[0]))
-    )
+    is_same = len(denied) == 1 and sum(named) >= MOST_NAMED * len(named)
+    is_same = is_same and ("verdict" in evidence.question.wants or not VERDICT.match(items[0]))
     if statement.kind != "row" and statement.above.endswith("?") and not is_same:
         lead = escape_brackets(statement.above.replace("|", "/"))  # Its "Yes" is said to that question.
     if len(quoted) == 1:
@@ -290,9 +287,10 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
         [held.any() and not any((held <= other).all() and (held < other).any() for other in own) for held in own]
     )
     by_kind = np.array([not evidence.question.wants.isdisjoint(TOLD & kinds(name)) for name in row.columns[1:]])
-    asked = named if named.any() else by_kind
-    asked = next(some for some in (asked & fitting, fitting, asked) if some.any() or some is asked)
-    return [int(place) + 1 for place in np.flatnonzero(asked)]
+    columns = named if named.any() else by_kind
+    if fitting.any():
+        columns = columns & fitting if (columns & fitting).any() else fitting
+    return [int(place) + 1 for place in np.flatnonzero(columns)]
 
 
 def _verdict_of(cell: str, question: Question) -> Verdict:

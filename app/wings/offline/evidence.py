@@ -352,7 +352,9 @@ class Evidence:
         asks = np.array([term.asks for term in self.question.terms])
         tells = holds.any(axis=0) & ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
         replacing = [row for row in self.question.fresh if self.question.terms[row].key not in CALENDAR]
-        if (new := [row for row in replacing if tells[row]]) and is_exact[new].any():  # A day only replaces a day.
+        if (new := [row for row in replacing if tells[row]]) and is_exact[
+            new
+        ].any():  # A day replaces nothing but a day.
             said = (held[:, new] >= 1.0).sum(axis=1)
             kept = (held[said == said.max()] >= 1.0).all(axis=0)  # The rows that are asked for now say it as well.
             replaced = [row for row in np.flatnonzero(tells & ~kept) if row not in new]
@@ -415,15 +417,15 @@ class Evidence:
     def agreement(self) -> Matrix:
         """Return 1 where statements of two lists, tables or texts give one figure, where one is asked for, else 0."""
         wants, known = self.question.wants, self.question.quantities
-        giving = self.statements if not wants or is_measured(wants) else []
+        measured = self.statements if not wants or is_measured(wants) else []
         figures = [
             (one.block, [each for each in one.statement.quantities if not (each.label or any(map(each.equals, known)))])
-            for one in giving
+            for one in measured
         ]
-        found = np.eye(len(self.statements))
+        pairs = np.eye(len(self.statements))
         for (row, (block, mine)), (column, (other, its)) in product(enumerate(figures), repeat=2):
-            found[row, column] += block != other and any(one.equals(each) for one in mine for each in its)
-        return found
+            pairs[row, column] += block != other and any(one.equals(each) for one in mine for each in its)
+        return pairs
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""
