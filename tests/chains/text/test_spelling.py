@@ -45,3 +45,16 @@ def test_only_the_first_unknown_words_are_looked_up():
     looked_up = Counter[str]()
     in_words_of("", "onee twoo threee fourr fivee sixx", lambda _word: False, lambda word: looked_up.update([word]))
     assert list(looked_up) == ["onee", "twoo", "threee", "fourr", "fivee"]
+
+
+def test_of_a_long_message_only_the_first_words_and_phrases_are_looked_up():
+    looked_up = Counter[str]()
+
+    def counts(words):
+        looked_up.update(words)
+        return dict.fromkeys(words, 0)
+
+    corrected("gran lad mum dad quid telly loo cab pup jab script nibbles booze", counts, bool, lambda _: None)
+    corrected("abcdefg bcdefgh cdefghi defghij efghijk fghijkl ghijklm", counts, bool, lambda _: None)
+    assert {"gran", "grandmother", "abc defg"} <= looked_up.keys()
+    assert looked_up.keys().isdisjoint({"alcohol", "refreshments", "ghi jklm"})
