@@ -182,14 +182,19 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
         return asked
     how, search = leaning(asked), None if has_gap(asked) else find
     # An older question goes on that is named again; "cabins too" goes on with the last one.
-    keys = {term.key for term in terms(asked) if ADDING.isdisjoint(plain_words(asked))}
-    base = next((text for text in reversed(before) if keys & {term.key for term in terms(text)}), before[-1])
+    named = set() if first_pronoun(asked) or not ADDING.isdisjoint(plain_words(asked)) else _named(asked)
+    base = next((text for text in reversed(before) if named & _named(text)), before[-1])
     leaned = completed(asked, base) if how else _with_names(asked, before)
     if how == "fragment":
         leaned = _placed(asked, base, similarity, find)
     if search is None or leaned == asked:
         return leaned
     return asked if stands_alone(asked, leaned, search, whole=how != "fragment") else leaned
+
+
+def _named(text: str) -> set[str]:
+    """Return what a question names, and of which kinds its days and months are."""
+    return {_kind(term) or term.key for term in terms(text) if not term.light} - {"figure", "measure"}
 
 
 def has_gap(question: str) -> bool:
