@@ -44,19 +44,18 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     missing, together = min(_missing(own, one) for one in alone[:2]), next(iter(find(leaned)), None)
     if together is None or 2 * missing > len(own):
         return together is None
-    if whole:
-        is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
-        farther = next((one["score"] or 0.0 for one in alone if one["content"] == together["content"]), 0.0)
-        is_further = len(own) > 1 and (alone[0]["score"] or 0.0) - farther >= MARGIN
-        return not missing and (is_further or ((is_same or len(own) > 1) and _lacks_rest(leaned, own, together)))
-    difference = _missing(own, together) - missing
-    return difference > 0 or (not difference and _lacks_rest(leaned, own, together))
-
-
-def _lacks_rest(leaned: str, own: set[str], passage: Passage) -> bool:
-    """Return whether a passage lacks half of the names, or else of the words, that the question took over."""
     carried = _words(leaned, "acronym", "name") - own or _words(leaned) - own
-    return bool(carried) and 2 * _missing(carried, passage) >= len(carried)
+    lost = (_missing(own, together) - missing) / len(own)
+    lacked, gained = _missing(carried, together), _missing(carried, alone[0]) - _missing(carried, together)
+    if lost > 0:
+        return not whole or lost * len(carried) >= gained
+    lacks_rest = bool(carried) and 2 * lacked >= len(carried)
+    if not whole:
+        return not lost and lacks_rest
+    is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
+    farther = next((one["score"] or 0.0 for one in alone if one["content"] == together["content"]), 0.0)
+    is_further = len(own) > 1 and (alone[0]["score"] or 0.0) - farther >= MARGIN
+    return not missing and (is_further or ((is_same or len(own) > 1) and lacks_rest))
 
 
 def _words(text: str, *shapes: Shape) -> set[str]:
@@ -102,7 +101,7 @@ def leaning(question: str) -> Leaning | None:
         return "fragment"
     said = {*plain_words(ABOUT.sub("", question, count=1))} - {term.key for term in named}
     asks = not ASKING.isdisjoint(said)
-    if {_kind(term) for term in named} == {"figure"} and not first_pronoun(question):
+    if {_kind(term) for term in named} == {"figure"} and ("if" in said or not first_pronoun(question)):
         asks = not WHICH.isdisjoint(said)  # "Might be 65 of us" puts a figure right.
     if not asks and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
         return "fragment"
@@ -127,7 +126,7 @@ def _has_gap(question: str, named: Sequence[Term]) -> bool:
     if any(term.shape != "word" and _kind(term) != "figure" for term in named):
         return False
     if OPENING.match(question):
-        return len(named) <= FRAGMENT_TERMS
+        return len(named) <= PRONOUN_TERMS
     # "What is the price?" speaks of something known; "What is demurrage?" does not, and "How can I apply?" may.
     if len(named) <= FRAGMENT_TERMS and "the" in plain_words(question):
         return True
