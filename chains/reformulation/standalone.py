@@ -121,7 +121,8 @@ def _has_gap(question: str, named: Sequence[Term]) -> bool:
     if pronoun := first_pronoun(question):  # It may stand for something that the question itself names before it.
         before = [term for term in named if term.start < pronoun.start()]
         clause = max(question.rfind(mark, 0, pronoun.start()) for mark in CLAUSE_ENDS)
-        is_bound = len(before) >= ANTECEDENTS or any(term.start < clause for term in before)
+        several = len(PRONOUNS.intersection(plain_words(question)))  # "Does she get anything off those?"
+        is_bound = len(before) >= ANTECEDENTS * several or any(term.start < clause for term in before)
         return len(named) <= PRONOUN_TERMS and not is_bound
     if any(term.shape != "word" and _kind(term) != "figure" for term in named):
         return False
