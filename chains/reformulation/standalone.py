@@ -274,7 +274,8 @@ def _twins(new: Sequence[Term], old: Sequence[Term], found: Sequence[Passage], b
     titles = ([_keys(one["metadata"].get("title", "")) for one in some[:2]] for some in (found, base))
     named = [theirs - ours for ours, theirs in product(*titles) if ours & theirs and ours - theirs == said]
     tables = ([_keys(label) for label in _LABEL.findall(one["content"])] for one in base)
-    pairs = ((row, other) for rows in tables for row, other in product(rows, rows) if row and row <= known)
+    pairs = [(row, other) for rows in tables for row, other in product(rows, rows) if 2 * len(row & known) >= len(row) > 0]
+    pairs.sort(key=lambda pair: -len(pair[0] & known) / len(pair[0]))
     named += [row - other for row, other in pairs if said <= other - row]
     return next(filter(None, (_run(old, keys) for keys in named)), [])
 
