@@ -55,7 +55,7 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     is_same = alone[0]["content"] == together["content"]  # The words taken over find nothing nearer.
     farther = next((one["score"] or 0.0 for one in alone if one["content"] == together["content"]), 0.0)
     is_further = len(own) > 1 and (alone[0]["score"] or 0.0) - farther >= MARGIN
-    return not missing and (is_further or ((is_same or len(own) > 1) and lacks_rest))
+    return not missing and (is_further or is_same or (len(own) > 1 and lacks_rest))
 
 
 def _words(text: str, *shapes: Shape) -> set[str]:
