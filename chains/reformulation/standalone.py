@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from chains.history import Turn
 from chains.ports import WordSimilarity
-from chains.reformulation.terms import PREPOSITIONS, WORDS, Shape, Term, is_small_talk, terms, without_small_talk
+from chains.reformulation.terms import PREPOSITIONS, WORDS, Term, is_small_talk, terms, without_small_talk
 from chains.state import Passage
 from chains.text.quantities import UNITS
 from chains.text.tokens import CALENDAR, MONTH_KEYS, ORDINALS
@@ -21,9 +21,9 @@ PRONOUNS, POINTING, ADDING, MEASURES, CONTACTS, ASKING, WHICH, _WISHES = (
     word_set(WORDS[name])
     for name in ("pronouns", "pointing", "adding", "measures", "contacts", "asking", "which", "wishes")
 )
-ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _DETERMINED, _LIMITING, _THERE = (
+ABOUT, OPENING, DEFINING, CORRECTION, DENIED, RETURN, _LIMITING, _THERE = (
     re.compile(WORDS[name], re.IGNORECASE)
-    for name in ("about", "opening", "defining", "correction", "denied", "return", "determiner", "limiting", "there")
+    for name in ("about", "opening", "defining", "correction", "denied", "return", "limiting", "there")
 )
 Find = Callable[[str], Sequence[Passage]]  # Returns the passages for a query, best first.
 
@@ -44,7 +44,7 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     missing, together = min(_missing(own, one) for one in alone[:2]), next(iter(find(leaned)), None)
     if together is None or 2 * missing > len(own):
         return together is None
-    carried = _words(leaned, "acronym", "name") - own or _words(leaned) - own
+    carried = _words(leaned) - own
     lost = (_missing(own, together) - missing) / len(own)
     lacked, gained = _missing(carried, together), _missing(carried, alone[0]) - _missing(carried, together)
     if lost > 0:
@@ -58,12 +58,11 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
     return not missing and (is_further or is_same or (len(own) > 1 and lacks_rest))
 
 
-def _words(text: str, *shapes: Shape) -> set[str]:
-    told = [term for term in terms(text) if not shapes or term.shape in shapes]
-    named = {term.text.lower() for term in told if not term.light} - MEASURES
+def _words(text: str) -> set[str]:
+    named = {term.text.lower() for term in terms(text) if not term.light} - MEASURES
     # Of "claims email" a passage holds the address, and "claims" says whose; the E of "form E" says nothing alone.
     is_little = named and (named <= CONTACTS or max(map(len, named)) == 1)
-    return {term.text.lower() for term in told} - MEASURES - CONTACTS if is_little else named
+    return {term.text.lower() for term in terms(text)} - MEASURES - CONTACTS if is_little else named
 
 
 def _missing(words: set[str], passage: Passage) -> int:
@@ -87,7 +86,6 @@ FRAGMENT_TERMS = 2  # So few without a verb or question word are a part of a que
 PRONOUN_TERMS = 3  # With more, a pronoun stands for somebody or something that the question need not name.
 CLAUSE_ENDS = (",", ":", " - ", " and ", ". ")
 ANTECEDENTS = 2  # After so many terms a pronoun stands for one of them.
-RETURN_TERMS = 3  # A question whose opening names its subject has at most so many.
 
 _WORD: Final = re.compile(r"[^\W_]+")
 
@@ -95,7 +93,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 def leaning(question: str) -> Leaning | None:
     """Return how a question leans on those before it; None where it stands alone."""
     named = [term for term in terms(question) if not term.light]
-    if len(named) > MOST_TERMS or (RETURN.match(question) and len(named) >= RETURN_TERMS):
+    if len(named) > MOST_TERMS:
         return None
     if CORRECTION.match(question):
         return "fragment"
@@ -222,7 +220,6 @@ def completed(question: str, base: str) -> str:
     """Return the question with the terms of the one before that it lacks; a light word counts beside a name: Form D."""
     known, found = {term.key for term in terms(question)}, terms(base)
     beside = {place + step for place, term in enumerate(found) if term.shape == "acronym" for step in (-1, 1)}
-    beside |= {found.index(one) for one, _ in _adjoining(base) if _DETERMINED.search(base, 0, one.start)}
     replaced = {_kind(term) for term in terms(question)} - {""}
     if not ASKING.isdisjoint(plain_words(ABOUT.sub("", question, count=1))):
         replaced.add("measure")  # "And is there a break?" after "How long is the play?"
