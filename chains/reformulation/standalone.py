@@ -37,18 +37,16 @@ def stands_alone(question: str, leaned: str, find: Find, *, whole: bool) -> bool
 
     A `whole` question has a verb or an interrogative of its own.
     """
-    own = _words(question)
-    alone = find(question)
+    own, alone = _words(question), find(question)
     if not own or not alone:
         return False
     missing, together = min(_missing(own, one) for one in alone[:2]), next(iter(find(leaned)), None)
     if together is None or 2 * missing > len(own):
         return together is None
     carried = _words(leaned) - own
-    lost = (_missing(own, together) - missing) / len(own)
-    lacked, gained = _missing(carried, together), _missing(carried, alone[0]) - _missing(carried, together)
-    if lost > 0:
-        return not whole or lost * len(carried) >= gained
+    lost, lacked = (_missing(own, together) - missing) / len(own), _missing(carried, together)
+    if lost > 0:  # More of its own words than it gains of the others.
+        return not whole or lost * len(carried) >= _missing(carried, alone[0]) - lacked
     lacks_rest = bool(carried) and 2 * lacked >= len(carried)
     if not whole:
         return not lost and lacks_rest
@@ -119,8 +117,8 @@ def _has_gap(question: str, named: Sequence[Term]) -> bool:
     if pronoun := first_pronoun(question):  # It may stand for something that the question itself names before it.
         before = [term for term in named if term.start < pronoun.start()]
         clause = max(question.rfind(mark, 0, pronoun.start()) for mark in CLAUSE_ENDS)
-        several = len(PRONOUNS.intersection(plain_words(question)))  # "Does she get anything off those?"
-        is_bound = len(before) >= ANTECEDENTS * several or any(term.start < clause for term in before)
+        needed = ANTECEDENTS * len(PRONOUNS.intersection(plain_words(question)))  # "Does she get it?" has two.
+        is_bound = len(before) >= needed or any(term.start < clause for term in before)
         return len(named) <= PRONOUN_TERMS and not is_bound
     if any(term.shape != "word" and _kind(term) != "figure" for term in named):
         return False
@@ -270,10 +268,9 @@ def _twins(new: Sequence[Term], old: Sequence[Term], found: Sequence[Passage], b
     said, known = ({term.key for term in some} for some in (new, old))
     titles = ([_keys(one["metadata"].get("title", "")) for one in some[:2]] for some in (found, base))
     named = [theirs - ours for ours, theirs in product(*titles) if ours & theirs and ours - theirs == said]
-    tables = ([_keys(label) for label in _LABEL.findall(one["content"])] for one in base)
-    pairs = [(row, other) for rows in tables for row, other in product(rows, rows) if 2 * len(row & known) >= len(row) > 0]
-    pairs.sort(key=lambda pair: -len(pair[0] & known) / len(pair[0]))
-    named += [row - other for row, other in pairs if said <= other - row]
+    tables = (sorted(map(_keys, _LABEL.findall(one["content"])), key=lambda row: len(row - known)) for one in base)
+    pairs = ((row, other) for rows in tables for row, other in product(rows, rows) if said <= other - row)
+    named += [row - other for row, other in pairs if row and 2 * len(row & known) >= len(row)]
     return next(filter(None, (_run(old, keys) for keys in named)), [])
 
 

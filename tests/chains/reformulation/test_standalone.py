@@ -298,3 +298,47 @@ CORRECTED = {
 @pytest.mark.parametrize(("before", "question", "asked"), cases(CORRECTED))
 def test_what_is_typed_in_everyday_words_is_asked_in_whole(before, question, asked):
     assert standalone(question, after(before)) == asked
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "asked"),
+    [
+        (("a mooring in june", "do you lend charts"), "and in august?", "a mooring in august"),
+        (
+            ("can i take charts out", "what is the pilot exam"),
+            "how long does it take",
+            "how long does it take pilot exam",
+        ),
+        (("is there a reading pen",), "my aunt is 80 can she get one", "my aunt is 80 can she get one reading pen"),
+        (("can we call it off 2 weeks ahead",), "and if its only 1", "can we call it off 1 weeks ahead"),
+        (("what if the river floods",), "what if i resign", "what if i resign river floods"),
+    ],
+)
+def test_what_a_follow_up_goes_on_with_is_chosen_by_what_it_names(before, question, asked):
+    assert standalone(question, after(*before)) == asked
+
+
+UMBRELLAS = passage("Umbrellas are lent at the desk.", 0.4)
+
+
+@pytest.mark.parametrize("question", ["do you take umbrellas", "and if i take umbrellas"])
+def test_a_whole_question_stands_alone_where_what_it_takes_over_leads_away_from_its_own_words(question):
+    before = after("what do lockers of the museum cost at the station")
+    assert standalone(question, before, find=Library(passage(LOCKERS, 0.5), UMBRELLAS)) == question
+
+
+def test_a_whole_question_goes_on_where_it_gains_more_than_it_loses():
+    library = Library(passage("A night in a tower room of the castle is 90.", 0.4), passage("Stay for the round.", 0.4))
+    before, question = after("what does a tower room of the castle cost"), "and if i stay the whole round"
+    assert standalone(question, before, find=library) == f"{question} tower room castle"
+
+
+def test_a_whole_question_takes_nothing_over_that_finds_the_same_passage():
+    library = Library(passage(f"{LOCKERS}. Umbrellas are lent.", 0.5))
+    assert standalone("do you take umbrellas", after("lockers"), find=library) == "do you take umbrellas"
+
+
+def test_the_name_of_a_row_takes_the_place_of_half_the_name_of_another():
+    rooms = Library(passage("| Room | Seats |\n|---|---|\n| Bird hide | 5 |\n| Music studio | 200 |", 0.3))
+    asked = standalone("and the studio?", after("how many seats has the bird house"), find=rooms)
+    assert asked == "how many seats has the studio house"
