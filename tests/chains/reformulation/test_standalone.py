@@ -305,7 +305,7 @@ def test_what_is_typed_in_everyday_words_is_asked_in_whole(before, question, ask
     [
         (("a mooring in june", "do you lend charts"), "and in august?", "a mooring in august"),
         (
-            ("can i take charts out", "what is the pilot exam"),
+            ("can i take charts out", "what is a pilot exam"),
             "how long does it take",
             "how long does it take pilot exam",
         ),
