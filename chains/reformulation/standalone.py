@@ -82,8 +82,6 @@ Leaning = Literal["fragment", "whole"]
 MOST_TERMS = 4  # A question with more says itself what it is about.
 FRAGMENT_TERMS = 2  # So few without a verb or question word are a part of a question.
 PRONOUN_TERMS = 3  # With more, a pronoun stands for somebody or something that the question need not name.
-CLAUSE_ENDS = (",", ":", " - ", " and ", ". ")
-ANTECEDENTS = 2  # After so many terms a pronoun stands for one of them.
 
 _WORD: Final = re.compile(r"[^\W_]+")
 
@@ -115,9 +113,9 @@ def lacks_subject(question: str) -> bool:
 def _has_gap(question: str, named: Sequence[Term]) -> bool:
     """Return whether a whole question does not say what it is about."""
     if pronoun := first_pronoun(question):  # It may stand for something that the question itself names before it.
-        before = [term for term in named if term.start < pronoun.start()]
-        clause = max(question.rfind(mark, 0, pronoun.start()) for mark in CLAUSE_ENDS)
-        needed = ANTECEDENTS * len(PRONOUNS.intersection(plain_words(question)))  # "Does she get it?" has two.
+        before = [term for term in named if term.start < pronoun.start() and _kind(term) != "figure"]
+        clause = max(question.rfind(mark, 0, pronoun.start()) for mark in (",", ":", " - ", " and ", ". "))
+        needed = 2 * len(PRONOUNS.intersection(plain_words(question)))  # After two terms, it stands for one of them.
         is_bound = len(before) >= needed or any(term.start < clause for term in before)
         return len(named) <= PRONOUN_TERMS and not is_bound
     if any(term.shape != "word" and _kind(term) != "figure" for term in named):
@@ -178,7 +176,9 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
         return asked
     how, search = leaning(asked), None if has_gap(asked) else find
     # An older question goes on that is named again; "cabins too" goes on with the last one.
-    named = set() if first_pronoun(asked) or not ADDING.isdisjoint(plain_words(asked)) else _named(asked)
+    words = plain_words(asked)
+    is_last = first_pronoun(asked) or ADDING.intersection(words) or PREPOSITIONS.intersection(words[:1])
+    named = set() if is_last else _named(asked)
     base = next((text for text in reversed(before) if named & _named(text)), before[-1])
     leaned = completed(asked, base) if how else _with_names(asked, before)
     if how == "fragment":

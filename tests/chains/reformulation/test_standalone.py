@@ -310,6 +310,8 @@ def test_what_is_typed_in_everyday_words_is_asked_in_whole(before, question, ask
             "how long does it take pilot exam",
         ),
         (("is there a reading pen",), "my aunt is 80 can she get one", "my aunt is 80 can she get one reading pen"),
+        (("is there a reading pen",), "my aunt is 80 can she go", "my aunt is 80 can she go reading pen"),
+        (("the bar on the pier", "which masts do dinghies need"), "at the pier", "which masts do dinghies need pier"),
         (("can we call it off 2 weeks ahead",), "and if its only 1", "can we call it off 1 weeks ahead"),
         (("what if the river floods",), "what if i resign", "what if i resign river floods"),
     ],
