@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from chains.text.quantities import DIMENSIONS, SINCE, UNITS, quantities
+from chains.text.quantities import DIMENSIONS, MEASURES, SINCE, UNITS, quantities
 from chains.text.tokens import DAYS, MONTHS, tokens
 from chains.text.words import LISTS, one_error_away, stem, word_list
 
@@ -35,6 +35,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     (
         "money",
         r"(?<!free of )(?<!without )(?<!no )\b(?:price|cost|fee|(?:sur)?charge|premium|fine)s?\b"
+        r"(?!(?: \w+)? (?:cover|include|relate[ds]?)\b)"
         r"|\bwhat do (?:i|we) (?:pay|owe)\b"
         r"|\bhow much (?:is|are|was|were|for)\b(?!.*\b(?:weight|load|size|capacity|population|number|percentage|allowed"
         r"|included|left|needed|permitted|required)\b)",
@@ -42,7 +43,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
     (
         "number",
         r"\bhow (?:much|big|tall|far(?! ahead)|high|large|heavy|deep|old)\b"
-        rf"|\b(?:what|which|whats|what's) (?:is|was|are|were)? ?(?:the |our |your )?(?:\w+ ){{0,3}}?"
+        rf"|\b(?:what|whats|what's) (?:is|was|are|were)? ?(?:the |our |your )?(?:\w+ ){{0,3}}?"
         rf"(?:{_AMOUNTS})s?\b"
         rf"|\b(?:{_AMOUNTS})s?(?=\s+(?:for|of|on|per)\b|\W*$)",
     ),
@@ -74,17 +75,21 @@ LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})  # The kinds of a
 _OPEN: Final[frozenset[Kind]] = frozenset({"verdict", "definition", *LISTED})
 """The kinds beside which a measure is only mentioned: "Do you charge for it?"."""
 
-_TIMES: Final = frozenset({"duration", "working duration", "months", "date", "day of the year", "length"})
+_LENGTHS: Final = frozenset({"duration", "working duration", "months", "length", "hours of a day"})
+_DATES: Final = frozenset({"date", "day of the year"})
+_COINS: Final = frozenset(map(stem, ("cents", "dollars", "euros", "francs", "p", "pence", "pounds")))
 _PRODUCTS: Final = frozenset({"x"})  # Of "120 x 80 x 15 cm" the last figure has the unit.
-_NO_MONEY: Final = frozenset({measure for measure, _ in UNITS.values()}) | _TIMES
+_NO_MONEY: Final = MEASURES | _LENGTHS | _DATES
 _MEASURES: Final[Mapping[Kind, Callable[[set[str]], bool]]] = {
-    "duration": lambda measures: not measures.isdisjoint(_TIMES),
+    "duration": lambda measures: not measures.isdisjoint(_LENGTHS),
     "share": lambda measures: "%" in measures,
-    "money": lambda measures: not measures <= _NO_MONEY,
+    "money": lambda measures: any(one in _COINS or not any(map(str.islower, one)) for one in measures),
 }
 ROLES: Final = word_list(LISTS["roles"])
 """Words for who does something: as good as a name where one asks who."""
 _MONTHS: Final = "|".join(month.title() for month in MONTHS)
+_PLACES: Final = re.compile(r"\b(?:at|in|near|on) (?:the )?[A-Z]\w+(?:[ -][A-Z]\w+)*")
+_CLOCK: Final = re.compile(r"(?:^|[:(–-] ?)\d{1,2}:\d\d\b")
 _NO_DAY: Final = rf"(?!(?:{'|'.join(day.title() for day in DAYS)}|{_MONTHS})s?\b)"
 _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "phone": re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}"),
@@ -144,6 +149,13 @@ def fits(text: str, wanted: Collection[Kind], question: str) -> float:
     return -1.0 if given == {False} and "exception" not in wanted and _OPEN.isdisjoint(wanted) else 0.0
 
 
+def names_someone(text: str, question: str) -> bool:
+    """Return whether a text tells who: neither the role that is asked for nor a place, as "at the Corn Exchange"."""
+    known = {word.key for word in tokens(question)}
+    names = (tokens(name[0]) for name in _GIVES["who"].finditer(_PLACES.sub("", text)))
+    return any(word.weight and word.key not in known for name in names for word in name)
+
+
 def gives_what_is_asked(text: str, question: str) -> bool:
     """Return False if a text gives figures of another kind: TEU for ships, an address for a telephone number."""
     asked = kinds(question)
@@ -170,10 +182,12 @@ def _gives(kind: Kind, text: str, question: str) -> bool | None:
     if not measures:
         is_open = kind == "money" and "how much" not in question.lower()
         return bool(form.search(text)) or (None if is_open else False) if form else None
-    if kind == "duration" and "time of day" in measures and "how long" in question.lower():
-        return True
+    if kind == "duration" and form:  # "Until 31 March"; a song of 3:45.
+        is_long, is_dated = "how long" in question.lower(), not measures.isdisjoint(_DATES)
+        if (is_dated and (not is_long or form.search(text))) or (is_long and _CLOCK.search(text)):
+            return True
     if kind in _MEASURES:
-        return _MEASURES[kind](measures) or (None if measures == {""} else False)
+        return _MEASURES[kind](measures) or (None if "" in measures else False)
     asked = _ASKS["count"].search(question)
     nouns = asked[0].split()[2:] if asked else []
     keys = {word.key for word in tokens(" ".join(nouns))}

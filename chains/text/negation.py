@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from chains.text.tokens import Token
+from chains.text.tokens import Token, tokens
 from chains.text.words import LISTS, word_set
 
 NEGATION: Final = re.compile(LISTS["negation"], re.IGNORECASE)
@@ -13,6 +13,16 @@ REACH: Final = 4  # Words after a negation that may hold what it denies, and wor
 # A limit denies nothing: "not more than 5 days", "not only", "no later than", "not until".
 _LIMITS: Final = word_set("more less fewer later earlier sooner than only just until unless before after yet")
 _CONDITIONS: Final = word_set("if when where whether unless until")
+_ARTICLE: Final = r"(?:(?:an?|any|my|our|the|your) )?"
+_WITHOUT, _WITH = (
+    re.compile(rf"\b(?:{form}) {_ARTICLE}([\w-]+)", re.I) for form in ("without", "by|for|in|on|to|with")
+)
+_NEEDED: Final = re.compile(r"\b(?:must|need\w*|only|requir\w+)\b", re.I)
+_BY_US: Final = re.compile(  # "If we have to cancel", "if your instructor is ill".
+    rf"\b(?:if|should|when|where) (?:(we)|(?:our|your) ({'|'.join(LISTS['roles'].split())}))((?: [\w-]+){{1,4}})", re.I
+)
+_YOU: Final = re.compile(r"\b(?:you|your|u)\b", re.I)
+SHORTEST: Final = 4  # Letters of a word that may have an opposite in "un".
 
 
 @lru_cache(maxsize=1 << 14)
@@ -35,3 +45,32 @@ def denied(words: Sequence[Token]) -> set[str]:
         if word and word.text.lower() not in _LIMITS:
             keys.add(word.key)
     return keys
+
+
+def opposes(text: str, question: str) -> bool:
+    """Return whether a text is of the opposite case: "with" for "without", "unopened" for "opened", "if we cancel"."""
+    asked, said = _content(question), _content(text)
+    parts = ((_WITHOUT, question), (_WITH, question), (_WITHOUT, text))
+    lacked, given, lacking = (_content(" ".join(form.findall(words))) for form, words in parts)
+    is_needed = _NEEDED.search(text) is not None
+    if not is_needed and lacked & said and not negates(text):
+        return True
+    if not is_needed and lacking & given and not negates(_WITHOUT.sub("", text)):
+        return True
+    others = (key for key in asked - said if len(key) >= SHORTEST)
+    opposites = {key[2:] if key.startswith("un") else f"un{key}" for key in others}
+    if opposites & said and not _NEEDED.search(question):
+        return True
+    return any(
+        asked & _content(event) and not (_YOU.search(question) if we else asked & _content(role))
+        for we, role, event in _BY_US.findall(text)
+    )
+
+
+def _content(text: str) -> set[str]:
+    """Return the words of a text that carry something; "non-members" are written as one."""
+    words = tokens(text)
+    before = ["", *(word.key for word in words)]
+    return {
+        f"un{word.key}" if last == "non" else word.key for last, word in zip(before, words, strict=False) if word.weight
+    }

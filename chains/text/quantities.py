@@ -83,7 +83,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("gb",), ("data", 1e3)),
     **dict.fromkeys(("tb",), ("data", 1e6)),
 }
-_WITH_UNITS: Final = frozenset(measure for measure, _ in UNITS.values())
+MEASURES: Final = frozenset(measure for measure, _ in UNITS.values())
 _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office": "working "}
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
 _IN_SPACE: Final = re.compile(r"[23]d\b", re.IGNORECASE)  # "3D" is no number of things.
@@ -118,7 +118,7 @@ _DATE: Final = re.compile(
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 _CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-4]):(\d\d)\b", re.IGNORECASE)
 _PART_OF_HOUR: Final = re.compile(r"(?<!and )(?<!and a )\b(?:(half)|quarter)(?: of)?(?:[ -]an?)?[ -]hours?\b", re.I)
-_HOURS: Final = re.compile(r"\s*(?:-|–|—|to|until|and)\s*")
+_HOURS: Final = tuple(re.compile(rf"\s*(?:-|–|—|to|until{joins})\s*") for joins in ("", "|and"))
 SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
 """What stands before the date from which something holds."""
 _ORDINARY: Final = re.compile(r"\d*(?:\.\d+)?$")
@@ -167,7 +167,8 @@ def _times(text: str) -> Iterator[Quantity]:
     matches = list(_CLOCK.finditer(text))
     while matches:
         first = matches.pop(0)
-        if matches and _HOURS.fullmatch(text, first.end(), matches[0].start()):
+        between = "between" in text[max(0, first.start() - 12) : first.start()].lower()
+        if matches and _HOURS[between].fullmatch(text, first.end(), matches[0].start()):
             last = matches.pop(0)
             yield Quantity("hours of a day", _minutes(first), _minutes(last), first.start(), last.end())
         else:
@@ -199,7 +200,7 @@ def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
         first, last = (date(int(word.text), *day).toordinal() for day in ((1, 1), (12, 31)))
         return Quantity("date", first, last, start, end, _bound(text, start, end))
     measure, factor, end = _unit(text, words, place)
-    if measure not in _WITH_UNITS and start in _ages(text):
+    if measure not in MEASURES and start in _ages(text):
         measure, factor, end = *UNITS["years"], word.end
     return Quantity(measure, value * factor, value * factor, start, end, _bound(text, start, end), label)
 

@@ -105,7 +105,8 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     doubted = evidence.is_unnamed(first) or evidence.is_doubtful(first) or (fit > 0 and evidence.lacking(first) > 0)
     reach, entry = evidence.placed.max(axis=0), evidence.entries[first.entry]
     unknown = any(term.named and reach[row] < FIXED for row, term in enumerate(evidence.question.terms))
-    is_off_topic = evidence.lacks_new(first) or unknown or (doubted and near <= 0)
+    is_other = unknown or evidence.lacks_new(first) or evidence.is_of_other_case(first)
+    is_off_topic = is_other or (doubted and near <= 0)
     ceiling = OFF_TOPIC if is_off_topic else LACKING if doubted else 1.0
     probability = min(float(probabilities[best]), ceiling - _ROOM * (1 - float(probabilities[best])))
     # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.

@@ -13,9 +13,9 @@ from app.wings.offline.question import COUNTED, COUNTRIES, DAY, FEAST_WORDS, WOR
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
-from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds
-from chains.text.negation import negates
-from chains.text.quantities import Quantity, quantities
+from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds, names_someone
+from chains.text.negation import negates, opposes
+from chains.text.quantities import MEASURES, Quantity, quantities
 from chains.text.ranges import EXTREME, counted, crossed, denying, extreme, is_within, limits_of, ranged, turned
 from chains.text.statements import Statement
 from chains.text.tokens import CALENDAR, tokens
@@ -35,6 +35,7 @@ MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is k
 _LEAST_RARITY: Final = 0.3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
+_NAMED: Final = MEASURES | _POINTS
 MOST_LACKING: Final = 0.34  # Of what the question names, the most that a statement may lack whose limit tells.
 _HALVES: Final = frozenset({"am", "pm"})
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
@@ -82,9 +83,6 @@ class Evidence:
         numbers = np.array([n for _, n in found], dtype=int)
         self._alone = self.matcher.rows(texts)
         placed = np.maximum(self._alone, LEAD * self.matcher.rows(leads))
-        for place in range(1, len(found)):  # "It is not given on cabins" speaks of what stands before it.
-            if found[place][0].refers and found[place - 1][1] == found[place][1]:
-                placed[place] = np.maximum(placed[place], LEAD * placed[place - 1])
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [
             Candidate(one, n, row, left[n] or id(one) in ended or not (is_dated or holds_on(one.said)))
@@ -228,10 +226,8 @@ class Evidence:
         wants = self.question.wants
         is_verdict = "verdict" in wants and VERDICT.match(one.text)
         is_listed = one.statement.kind != "sentence" and not LISTED.isdisjoint(wants)
-        is_defined = any(term.key in dict(words_of(one.text).long_forms) for term in self.question.terms)
-        defines = is_defined and ("definition" in wants or len(self.question.terms) == 1)
         text = ("who" in wants and one.cells) or one.text  # The names of columns name nobody.
-        if is_verdict or is_listed or defines or self._is_headed(one):
+        if is_verdict or is_listed or self._is_headed(one):
             return 1.0
         return fits(text, wants, self.question.text)
 
@@ -393,10 +389,23 @@ class Evidence:
         is_said = one.statement.kind != "row" and (_COMPARING.search(one.text) or not _COMPARED.search(asked.text))
         is_said = is_said or any(one.statement is row for row in self._extremes)
         is_compared = not is_said and (one.statement.kind != "row" or bool(_RANKS.search(asked.text)))
-        is_other_kind = fits(f"{one.statement.announced} {one.text}", asked.wants & TOLD, asked.text) < 0
-        is_other_kind &= not self._is_headed(one)
         most = 0.0 if is_measured(asked.wants) else MOST_LACKING if "who" in asked.wants else 1.0
-        return is_compared or is_other_kind or self.lacking(one) > most
+        return is_compared or self.lacking(one) > most
+
+    def is_of_other_case(self, one: Candidate) -> bool:
+        """Return whether a statement is of the opposite case, or gives another kind of answer: a time for a person."""
+        asked, text = self.question, f"{one.statement.announced} {one.text}"
+        if opposes(text, asked.text):
+            return True
+        if one.statement.kind != "row":
+            counts = [
+                figure for figure in asked.quantities if figure.measure.islower() and figure.measure not in _NAMED
+            ]
+            said = one.statement.quantities  # A box for two is none for six.
+            is_other = any(any(map(n.contradicts, said)) and not any(map(n.equals, said)) for n in counts)
+            if is_other or ("who" in asked.wants and not names_someone(text, asked.text)):
+                return True
+        return fits(text, asked.wants & TOLD, asked.text) < 0 and not self._is_headed(one)
 
     def first_look(self) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""

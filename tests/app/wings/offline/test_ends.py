@@ -121,6 +121,19 @@ def test_a_figure_of_another_product_is_less_sure():
     assert right.response_metadata["match"] > SURE > other.response_metadata["match"]
 
 
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("who runs the ringing course", "The ringing course is on Monday."),
+        ("price of a tray for six cups", "A tray for two cups costs £9, the highest price."),
+        ("how much is the dinner without wine", "The dinner with wine is £60."),
+        ("how much is the rope at the old quay", "The old quay has 9 ropes."),
+    ],
+)
+def test_a_statement_on_another_case_or_of_another_kind_is_never_sure(question, statement):
+    assert is_not_sure(ask(question, f"[House > Terms]\n{statement}", scores=NEAR))
+
+
 def test_label_and_link_are_no_answers():
     entry = (
         "[Delivery > Payment]\n## Cash\n- Reduced COD limit\n- Approved account\n\n"

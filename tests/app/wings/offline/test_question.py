@@ -5,7 +5,7 @@ import pytest
 from app.wings.offline.matching import Matcher, words_of
 from app.wings.offline.question import in_words_of, read
 from app.wiring.models import word_similarity
-from chains.text.asking import fits, kinds
+from chains.text.asking import fits, kinds, names_someone
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,36 @@ def test_a_place_may_have_no_name():
 def test_a_day_or_a_month_is_nobodys_name():
     assert fits("From May to August also Sunday.", {"who"}, "who has the desk") == -1.0
     assert fits("On Sunday it is Jo.", {"who"}, "who has the desk") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_told"),
+    [
+        ("who leads the walk", "The walk is led by Ola Berg.", True),
+        ("who leads the walk", "The walk begins at the Mill House.", False),
+        ("who is the warden", "The warden lives beside the gate.", False),
+        ("who may fish", "Any member may fish.", True),
+    ],
+)
+def test_neither_a_place_nor_the_role_that_is_asked_for_tells_who(question, text, is_told):
+    assert names_someone(text, question) is is_told
+    assert "definition" not in read(question).wants
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "fit"),
+    [
+        ("how long is the boat trip", "The boat trip is on 4 May, with boats at 9:00 and 15:00.", -1),
+        ("how long is the boat trip", "The boat trip is from 9:00 to 15:00.", 1),
+        ("how long is the bridge closed", "The bridge is closed until 4 May.", 1),
+        ("how much is a berth", "The harbour has 40 berths.", -1),
+        ("how much is a berth", "A berth is 40 euros.", 1),
+        ("which value is insured", "The insured value is the invoice price.", 0),
+        ("what does the fee include", "The fee includes a towel.", 0),
+    ],
+)
+def test_times_are_no_length_and_a_count_is_no_price(question, text, fit):
+    assert fits(text, kinds(question), question) == fit
 
 
 def test_a_price_and_a_number_are_no_year():
