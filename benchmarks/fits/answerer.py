@@ -4,9 +4,10 @@ The weights rank the statements of a question, and tell how likely the best one 
 question sets of `benchmarks.fits.corpora`, held to 0: few rows move them little.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +59,8 @@ class Example:
 def main() -> None:
     given = arguments(__doc__)
     configure_logs("warning")
-    FILE.write_text(fit(list(examples(given.folder, given.kept))).text(), encoding="utf-8")
+    ranker = fit(list(examples(given.folder, given.kept)))
+    FILE.write_text(json.dumps(asdict(ranker), indent=1) + "\n", encoding="utf-8")
 
 
 def examples(folder: Path, kept: Path) -> Iterable[Example]:

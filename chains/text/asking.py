@@ -88,7 +88,7 @@ _MEASURES: Final[Mapping[Kind, Callable[[set[str]], bool]]] = {
 ROLES: Final = word_list(LISTS["roles"])
 """Words for who does something: as good as a name where one asks who."""
 _MONTHS: Final = "|".join(month.title() for month in MONTHS)
-_PLACES: Final = re.compile(r"\b(?:at|in|near|on) (?:the )?[A-Z]\w+(?:[ -][A-Z]\w+)*")
+PLACES: Final = re.compile(r"\b(?:at|in|near|on) (?:the )?[A-Z]\w+(?:[ -][A-Z]\w+)*")
 _CLOCK: Final = re.compile(r"(?:^|[:(–-] ?)\d{1,2}:\d\d\b")
 _NO_DAY: Final = rf"(?!(?:{'|'.join(day.title() for day in DAYS)}|{_MONTHS})s?\b)"
 _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
@@ -149,18 +149,9 @@ def fits(text: str, wanted: Collection[Kind], question: str) -> float:
     return -1.0 if given == {False} and "exception" not in wanted and _OPEN.isdisjoint(wanted) else 0.0
 
 
-def names_someone(text: str, question: str) -> bool:
-    """Return whether a text tells who: neither the role that is asked for nor a place, as "at the Corn Exchange"."""
-    known = {word.key for word in tokens(question)}
-    names = (tokens(name[0]) for name in _GIVES["who"].finditer(_PLACES.sub("", text)))
-    return any(word.weight and word.key not in known for name in names for word in name)
-
-
 def gives_what_is_asked(text: str, question: str) -> bool:
     """Return False if a text gives figures of another kind: TEU for ships, an address for a telephone number."""
-    asked = kinds(question)
-    given = [_gives(kind, text, question) for kind in STRICT if kind in asked]
-    return not given or any(one is not False for one in given)
+    return fits(text, kinds(question).intersection(STRICT), question) >= 0
 
 
 def _gives(kind: Kind, text: str, question: str) -> bool | None:

@@ -49,28 +49,22 @@ def denied(words: Sequence[Token]) -> set[str]:
 
 def opposes(text: str, question: str) -> bool:
     """Return whether a text is of the opposite case: "with" for "without", "unopened" for "opened", "if we cancel"."""
-    asked, said = _content(question), _content(text)
+    asked, said = content(question), content(text)
     parts = ((_WITHOUT, question), (_WITH, question), (_WITHOUT, text))
-    lacked, given, lacking = (_content(" ".join(form.findall(words))) for form, words in parts)
-    is_needed = _NEEDED.search(text) is not None
-    if not is_needed and lacked & said and not negates(text):
-        return True
-    if not is_needed and lacking & given and not negates(_WITHOUT.sub("", text)):
-        return True
-    others = (key for key in asked - said if len(key) >= SHORTEST)
-    opposites = {key[2:] if key.startswith("un") else f"un{key}" for key in others}
+    lacked, given, lacking = (content(" ".join(form.findall(words))) for form, words in parts)
+    opposites = {key[2:] if key.startswith("un") else f"un{key}" for key in asked - said if len(key) >= SHORTEST}
     if opposites & said and not _NEEDED.search(question):
         return True
+    if (lacking & given - lacked if lacking else lacked & said) and not _NEEDED.search(text):
+        return not negates(_WITHOUT.sub("", text))
     return any(
-        asked & _content(event) and not (_YOU.search(question) if we else asked & _content(role))
+        asked & content(event) and not (_YOU.search(question) if we else asked & content(role))
         for we, role, event in _BY_US.findall(text)
     )
 
 
-def _content(text: str) -> set[str]:
+def content(text: str) -> set[str]:
     """Return the words of a text that carry something; "non-members" are written as one."""
     words = tokens(text)
-    before = ["", *(word.key for word in words)]
-    return {
-        f"un{word.key}" if last == "non" else word.key for last, word in zip(before, words, strict=False) if word.weight
-    }
+    pairs = zip(["", *(word.key for word in words)], words, strict=False)
+    return {f"un{word.key}" if last == "non" else word.key for last, word in pairs if word.weight}

@@ -15,7 +15,7 @@ from app.wings.offline.question import WORDS, Question
 from app.wings.offline.ranker import Ranker
 from chains.text.asking import LISTED, STRICT, fits, kinds
 from chains.text.letters import escape_brackets, heading
-from chains.text.negation import NEGATION, negates
+from chains.text.negation import NEGATION, content, negates
 from chains.text.quantities import DIMENSIONS, quantities
 from chains.text.ranges import is_within
 from chains.text.statements import Statement
@@ -105,13 +105,9 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     doubted = evidence.is_unnamed(first) or evidence.is_doubtful(first) or (fit > 0 and evidence.lacking(first) > 0)
     reach, entry = evidence.placed.max(axis=0), evidence.entries[first.entry]
     unknown = any(term.named and reach[row] < FIXED for row, term in enumerate(evidence.question.terms))
-    is_other = unknown or evidence.lacks_new(first) or evidence.is_of_other_case(first)
-    is_off_topic = is_other or (doubted and near <= 0)
-    ceiling = OFF_TOPIC if is_off_topic else LACKING if doubted else 1.0
+    is_other = evidence.lacks_new(first) or evidence.is_of_other_case(first)
+    ceiling = OFF_TOPIC if unknown or is_other or (doubted and near <= 0) else LACKING if doubted else 1.0
     probability = min(float(probabilities[best]), ceiling - _ROOM * (1 - float(probabilities[best])))
-    # Of several that are asked about, one for which hardly anything speaks makes the answer unsure.
-    weak = [chance for row in sides if (chance := float(probabilities[row])) < ALSO_UNSURE * probability]
-    probability = min([probability, *weak])
     missing = _missing(evidence, reach)
     if contradicted[best] or probability + evidence.nearest < NEAR_ENOUGH:
         place = first.entry if first.strengths.any() and not contradicted[best] else None
@@ -195,7 +191,7 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
         return [" ".join(items)]  # Its heading asks, and all below it answers.
     is_short = kind == "row" and not together and len(items) <= LONGEST_LIST and evidence.adds_nothing(one)
     is_single = bool(evidence.question.sides) or "definition" in wants
-    is_whole = not is_single and (is_short or evidence.is_listed(one) or is_scale(one, evidence))
+    is_whole = not is_single and (is_short or evidence.is_listed(one))
     if is_whole or (kind == "item" and wants & LISTED):
         return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
     if (whole := in_context(one.statement, evidence.entries[one.entry].statements)) != [one.statement]:
@@ -205,15 +201,6 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
         rows = [item for item, found in zip(items, reach, strict=True) if found >= reach.max() - _TIE]
         return rows if one.text in rows else [one.text]
     return [one.text]
-
-
-def is_scale(candidate: Candidate, evidence: Evidence) -> bool:
-    """Return whether an item is a step of a scale, as of notice, and the question does not say where on it."""
-    step, statements = candidate.statement, evidence.entries[candidate.entry].statements
-    steps = [other.quantities for other in statements if other.block == step.block] if step.kind == "item" else []
-    measures = [{limit.measure for limit in limits if limit.is_range and limit.measure} for limits in steps]
-    asked = {figure.measure for figure in evidence.question.quantities}
-    return len(steps) > 1 and bool(set.intersection(*measures) - asked)
 
 
 def in_context(statement: Statement, statements: Sequence[Statement]) -> list[Statement]:
@@ -282,7 +269,6 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
         return []
     names = evidence.matcher.rows([f"{row.group} {row.cells[0].text}", *row.columns[1:]])
     own = (names[1:] >= HEADER) & (names[0] < HEADER) & (evidence.weights > 0)
-    own &= ~own.all(axis=0)
     # "Full day" is not "Half day".
     named = np.array(
         [held.any() and not any((held <= other).all() and (held < other).any() for other in own) for held in own]
@@ -326,9 +312,7 @@ def verdict(one: Candidate, evidence: Evidence) -> Verdict:
     if _CONDITION.search(f"{asked} {text}") or negates(asked) or negations > 1:
         return ""
     permits, requires = bool(_PERMITS.search(asked)), bool(_REQUIRES.search(asked))
-    lacked, lacking, keys = (
-        {word.key for word in tokens(" ".join(some)) if word.weight} for some in (asked_without, without, [said])
-    )
+    lacked, lacking, keys = (content(" ".join(words)) for words in (asked_without, without, [said]))
     if permits and lacked and not lacking and _REQUIRES.search(said) and lacked <= keys:
         return "Yes" if negations else "No"
     is_alike = (permits, requires) == (bool(_PERMITS.search(said)), bool(_REQUIRES.search(said)))

@@ -13,10 +13,10 @@ from app.wings.offline.question import COUNTED, COUNTRIES, DAY, FEAST_WORDS, WOR
 from app.wings.offline.ranker import AHEAD
 from chains.documents.versions import STATE, holds_on, left_titles
 from chains.ports import WordSimilarity
-from chains.text.asking import LISTED, MEASURED, PRICES, Kind, fits, is_measured, kinds, names_someone
+from chains.text.asking import LISTED, MEASURED, PLACES, PRICES, Kind, fits, is_measured, kinds
 from chains.text.negation import negates, opposes
 from chains.text.quantities import MEASURES, Quantity, quantities
-from chains.text.ranges import EXTREME, counted, crossed, denying, extreme, is_within, limits_of, ranged, turned
+from chains.text.ranges import counted, crossed, denying, extreme, is_within, limits_of, ranged, turned
 from chains.text.statements import Statement
 from chains.text.tokens import CALENDAR, tokens
 
@@ -93,7 +93,6 @@ class Evidence:
         self._is_counted = not measures.isdisjoint(COUNTED)
         dates = FEAST_WORDS | CALENDAR if DAY in measures else set[str]()  # A season that holds the day says them.
         self._figures = np.array([term.key[0].isdigit() or term.key in dates for term in question.terms], dtype=bool)
-        self._extremes: list[Statement] = []  # The rows that a superlative names: "the cheapest".
         self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
         known = [*scores, *[None] * len(entries)]
         other_rows, ranges = self._compare_rows(known)
@@ -272,7 +271,7 @@ class Evidence:
                 others[places] |= denying(rows, self.question.text)
                 if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
                     others[numbers[more]] = self._other_rows([rows[at] for at in more.tolist()], alone[more], number)
-                reached = None if is_foreign else self._extreme(places, others)
+                reached = None if is_foreign else self._extreme(rows, others[places])
             if reached is not None:
                 ranges[places] = [float(row is reached) for row in rows]
                 others[places] = [row is not reached for row in rows]
@@ -282,14 +281,10 @@ class Evidence:
                     self.together.setdefault(one.block, []).extend([one.text] if is_fit else [])
         return others.tolist(), ranges
 
-    def _extreme(self, places: Sequence[int], others: Flags) -> Statement | None:
+    def _extreme(self, rows: Sequence[Statement], others: Flags) -> Statement | None:
         """Return the row that a superlative in the user's own words names; a new one ("the biggest?") of all rows."""
-        asked = self.question
-        mine = {at: self.statements[at].statement for at in places if asked.fresh or not others[at]}
-        reached = None if "verdict" in asked.wants else extreme(list(mine.values()), asked.text)
-        named = [row for row, term in enumerate(asked.terms) if term.carries and not EXTREME.match(term.word)]
-        self._extremes += [row for at, row in mine.items() if row is reached and self.placed[at, named].all()]
-        return reached
+        mine = [row for row, is_other in zip(rows, others, strict=True) if self.question.fresh or not is_other]
+        return None if "verdict" in self.question.wants else extreme(mine, self.question.text)
 
     def _figures_for(self, rows: Sequence[Statement]) -> list[Quantity]:
         """Return the figures to look up: a follow-up that names a row ("and a no show?") gives those before it up."""
@@ -386,26 +381,22 @@ class Evidence:
         """Return whether something speaks against a statement that holds words of the question."""
         asked = self.question
         # One row does not show how others compare, nor does a sentence that names no best or difference.
-        is_said = one.statement.kind != "row" and (_COMPARING.search(one.text) or not _COMPARED.search(asked.text))
-        is_said = is_said or any(one.statement is row for row in self._extremes)
-        is_compared = not is_said and (one.statement.kind != "row" or bool(_RANKS.search(asked.text)))
+        is_compared = bool(_COMPARED.search(asked.text)) and not _COMPARING.search(one.text)
+        if one.statement.kind == "row":
+            is_compared = bool(_RANKS.search(asked.text))
         most = 0.0 if is_measured(asked.wants) else MOST_LACKING if "who" in asked.wants else 1.0
         return is_compared or self.lacking(one) > most
 
     def is_of_other_case(self, one: Candidate) -> bool:
-        """Return whether a statement is of the opposite case, or gives another kind of answer: a time for a person."""
-        asked, text = self.question, f"{one.statement.announced} {one.text}"
-        if opposes(text, asked.text):
-            return True
-        if one.statement.kind != "row":
-            counts = [
-                figure for figure in asked.quantities if figure.measure.islower() and figure.measure not in _NAMED
-            ]
-            said = one.statement.quantities  # A box for two is none for six.
-            is_other = any(any(map(n.contradicts, said)) and not any(map(n.equals, said)) for n in counts)
-            if is_other or ("who" in asked.wants and not names_someone(text, asked.text)):
-                return True
-        return fits(text, asked.wants & TOLD, asked.text) < 0 and not self._is_headed(one)
+        """Return whether a statement is of the opposite case, or gives another kind of answer: a place for a person."""
+        asked, text, is_row = self.question, f"{one.statement.announced} {one.text}", one.statement.kind == "row"
+        told = asked.wants & (TOLD if is_row else {*TOLD, "who"})
+        named = PLACES.sub("", text) if "who" in told else text
+        counts = [figure for figure in asked.quantities if figure.measure.islower() and figure.measure not in _NAMED]
+        said = () if is_row else one.statement.quantities  # A box for two is none for six.
+        is_other = any(any(map(n.contradicts, said)) and not any(map(n.equals, said)) for n in counts)
+        is_other_kind = fits(named, told, asked.text) < 0 and not self._is_headed(one)
+        return is_other or is_other_kind or opposes(text, asked.text)
 
     def first_look(self) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""

@@ -25,7 +25,6 @@ _CALLED: Final = re.compile(  # What stands before "15 June to 15 September" whe
 _WEEK: Final = re.compile(r"\bweek(end|day)s?\b")
 _CHRISTMAS: Final = re.compile(LISTS["christmas"])
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+-[^\W\d_]+\b")
-_PARTS: Final = frozenset({",", ";", ":", ".", ")", "–", "|"})
 SAME: Final = 0.6  # The share of the words of two texts from which one repeats the other.
 
 Matrix = NDArray[np.float64]
@@ -41,14 +40,12 @@ _MEANS: Final = re.compile(r"[\s*_)]*(?:[–—:=|(]|(?:means|stands for)\b)")
 
 
 class Words(NamedTuple):
-    """The content words of a text by key, and the initials of its words.
+    """The content words of a text by key, and its abbreviations with what they mean: "shipping instructions (SI)".
 
-    An abbreviation that the text spells out is part of the initials. `long_forms` are abbreviations with what they mean
-    ("shipping instructions (SI)"), and months with the name of a time: "High season is 15 June to 15 September".
+    Of "High season is 15 June to 15 September" the months are `long_forms` as well.
     """
 
     keys: dict[str, str]
-    initials: str
     long_forms: list[tuple[str, frozenset[str]]]
 
 
@@ -77,9 +74,8 @@ def words_of(text: str) -> Words:
         keys[stem("christmas")] = "christmas"
     for part in _WEEK.findall(lower):
         keys |= {stem(day): day for day in (DAYS[5:] if part == "end" else DAYS[:5])}
-    runs = (found, [token for token in found if token.weight])  # On a second line without the words of grammar.
-    initials = ("".join(_initial(token, text) for token in run) for run in runs)
-    return Words(keys, "\n".join(initials), [*spans, *(long for run in runs for long in _long_forms(run, text))])
+    runs = (found, [token for token in found if token.weight])  # "Bill of lading (BL)".
+    return Words(keys, [*spans, *(long for run in runs for long in _long_forms(run, text))])
 
 
 def _long_forms(run: Sequence[Token], text: str) -> Iterator[tuple[str, frozenset[str]]]:
@@ -94,12 +90,6 @@ def _long_forms(run: Sequence[Token], text: str) -> Iterator[tuple[str, frozense
             words = run[start : start + size]
             if "".join(word.text[0] for word in words).lower() == token.text.lower():
                 yield token.key, frozenset(word.key for word in words if word.weight)
-
-
-def _initial(token: Token, text: str) -> str:
-    """Return the initial of a word; behind a comma or a figure another abbreviation begins."""
-    parted = text[max(0, token.start - 2) : token.start].strip(" \n-&'\"(")
-    return f"{' ' if parted in _PARTS else ''}{token.text[0].lower() if token.text[0].isalpha() else ' '}"
 
 
 def repeats(text: str, other: str) -> bool:
@@ -122,12 +112,6 @@ class Matcher:
         pairs = [pair for short, long in defined for pair in ((frozenset({short}), long), (long, frozenset({short})))]
         # The words in a text that say terms in other words: a term's abbreviation, or what it stands for.
         self._equal = [(said, [asked[key] for key in keys]) for said, keys in pairs if keys and keys <= asked.keys()]
-        # A short word that no text holds may be an abbreviation that a text spells out.
-        self._short = [
-            row
-            for row, term in enumerate(self._terms)
-            if term.word.isalpha() and 1 < len(term.word) <= LONGEST_ACRONYM and term.key not in vocabulary
-        ]
 
     def _nearness(self, vocabulary: Sequence[str], similarity: WordSimilarity | None) -> Matrix:
         """Return how near each word is to each term, shape (terms, words + 1); the last column is of no word."""
@@ -150,9 +134,6 @@ class Matcher:
         for place, words in enumerate(map(words_of, texts)):
             if columns := [self._column.get(key, -1) for key in words.keys]:
                 found[place] = self._near[:, columns].max(axis=1)
-            for row in self._short:
-                if self._terms[row].word in words.initials:
-                    found[place, row] = 1.0
             for said, terms in self._equal:
                 if said <= words.keys.keys():
                     found[place, terms] = 1.0

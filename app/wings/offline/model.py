@@ -1,7 +1,7 @@
 """A chat model that needs no network: it quotes sentences of the context, with their citations."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,11 @@ class OfflineChatModel(BaseChatModel):
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
         shown, parts = entries(context or ""), _fact(messages, PARTS)
         if parts:
-            reply = together([(part["question"], self._part(part, shown)) for part in parts], self.prompts_folder)
+            replies: list[tuple[str, OfflineAnswer]] = []
+            for part in parts:
+                asked, found = part["question"], [shown[place] for place in part["places"] if place < len(shown)]
+                replies.append((asked, self._quoted(part["query"], found, part["scores"], own=asked, said=asked)))
+            reply = together(replies, self.prompts_folder)
         else:
             asked, said = _asked(messages)
             scores, own = _fact(messages, SCORES), asking_part(asked)
@@ -115,12 +119,6 @@ class OfflineChatModel(BaseChatModel):
         for mark in filter(None, stop or ()):
             text = text.split(mark, 1)[0]
         return reply._replace(text=text)
-
-    def _part(self, part: Mapping[str, Any], shown: Sequence[Entry]) -> OfflineAnswer:
-        """Answer one question of several from the passages that were found for it."""
-        places = [place for place in part["places"] if place < len(shown)]
-        asked, passages = part["question"], [shown[place] for place in places]
-        return self._quoted(part["query"], passages, part["scores"], own=asked, said=asked)
 
     def _quoted(
         self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = "", said: str = ""

@@ -14,10 +14,7 @@ from chains.text.spelling import corrected
 from chains.text.tokens import MONTHS, SHORT_NAMES, WEIGHTS, Token, fold, tokens
 from chains.text.words import STOP_WORDS, one_error_away, plain_words, stem
 
-_IS: Final = r"(?: is| are| was| were|['\u2019]?s)"
-_WHAT_IS: Final = re.compile(
-    rf"^\W*(?:(?:what|who(?!(?: i|['\u2019]?)s (?:our|the|your)\b)){_IS}|explain|describe)\b", re.I
-)
+_WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
 _CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{5,}\b")
 _THOUSANDS: Final = re.compile(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
@@ -76,10 +76,6 @@ class Ranker:
         own = np.maximum(shares, agreement @ np.where(left, 0.0, shares))
         found[:, list(self.features).index(AHEAD)] = own / (rivals + 1)
         return found
-
-    def text(self) -> str:
-        """Return the ranker as it is kept in its file."""
-        return json.dumps(asdict(self), indent=1) + "\n"
 
 
 def read_ranker(text: str, names: Sequence[str]) -> Ranker:

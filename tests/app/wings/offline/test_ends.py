@@ -125,6 +125,7 @@ def test_a_figure_of_another_product_is_less_sure():
     ("question", "statement"),
     [
         ("who runs the ringing course", "The ringing course is on Monday."),
+        ("who leads the barge walk", "The barge walk begins at the Mill House."),
         ("price of a tray for six cups", "A tray for two cups costs £9, the highest price."),
         ("how much is the dinner without wine", "The dinner with wine is £60."),
         ("how much is the rope at the old quay", "The old quay has 9 ropes."),

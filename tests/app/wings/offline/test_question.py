@@ -5,7 +5,7 @@ import pytest
 from app.wings.offline.matching import Matcher, words_of
 from app.wings.offline.question import in_words_of, read
 from app.wiring.models import word_similarity
-from chains.text.asking import fits, kinds, names_someone
+from chains.text.asking import fits, kinds
 
 
 @pytest.mark.parametrize(
@@ -59,20 +59,6 @@ def test_a_place_may_have_no_name():
 def test_a_day_or_a_month_is_nobodys_name():
     assert fits("From May to August also Sunday.", {"who"}, "who has the desk") == -1.0
     assert fits("On Sunday it is Jo.", {"who"}, "who has the desk") == 1.0
-
-
-@pytest.mark.parametrize(
-    ("question", "text", "is_told"),
-    [
-        ("who leads the walk", "The walk is led by Ola Berg.", True),
-        ("who leads the walk", "The walk begins at the Mill House.", False),
-        ("who is the warden", "The warden lives beside the gate.", False),
-        ("who may fish", "Any member may fish.", True),
-    ],
-)
-def test_neither_a_place_nor_the_role_that_is_asked_for_tells_who(question, text, is_told):
-    assert names_someone(text, question) is is_told
-    assert "definition" not in read(question).wants
 
 
 @pytest.mark.parametrize(
