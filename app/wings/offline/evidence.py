@@ -415,7 +415,7 @@ class Evidence:
 
     @property
     def agreement(self) -> Matrix:
-        """Return 1 where statements of two lists, tables or texts give one figure, where one is asked for, else 0."""
+        """Return 1 for items that are quoted as one list, and where two texts give one figure that is asked for."""
         wants, known = self.question.wants, self.question.quantities
         measured = self.statements if not wants or is_measured(wants) else []
         figures = [
@@ -425,7 +425,8 @@ class Evidence:
         pairs = np.eye(len(self.statements))
         for (row, (block, mine)), (column, (other, its)) in product(enumerate(figures), repeat=2):
             pairs[row, column] += block != other and any(one.equals(each) for one in mine for each in its)
-        return pairs
+        listed = [one.block if self.is_listed(one) else row for row, one in enumerate(self.statements)]
+        return np.maximum(pairs, [[mine == its for its in listed] for mine in listed])  # They are quoted together.
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""
