@@ -27,7 +27,7 @@ from chains.text.words import one_error_away, plain_words, searchable, stem, wor
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""
     a about am an and any are as at be been but by can could did do does for from had has have he her him his how i
-    if in into is it its may me might must my no not of on or our out over per shall she should so such than that
+    if in into is it its may me might must my no not of on one or our out over per shall she should so such than that
     the their them then there these they this those to under up us was we were what when where which who whom why
     will with would you your
     """)

@@ -50,6 +50,7 @@ BM25_WEIGHT = 0.025
 NEIGHBOUR_WEIGHT = 0.2
 # Among a few passages no BM25 is high: what has this, and this share of the best, is found however far in meaning.
 RARE, MOST_WORDS = 1.0, 0.5
+FEWEST_PASSAGES = 4  # Among fewer the BM25 of no word is as high: each finds what holds it.
 # Among the chunks of a long document that the question names the words say less, since all share the subject's, and
 # all stand before those of others. Flat between .0075 and .0125, and between .1 and .4.
 BM25_WEIGHT_NAMED, NAMED_WEIGHT = 0.01, 0.2
@@ -206,8 +207,9 @@ class HybridRetriever(ChunkRetriever):
             ranked = rank(candidates, bm25, named=named)
             # A long table as a whole is near to nothing; what is named leads by its fused score, however far it is.
             if threshold == self.threshold and not named:
-                most = max(RARE, MOST_WORDS * max(bm25.values(), default=0.0))
-                best = [hit for hit in ranked if hit.fused >= threshold or bm25.get(hit.id, 0.0) >= most]
+                is_small = self.store.count() < FEWEST_PASSAGES
+                most = 0.0 if is_small else max(RARE, MOST_WORDS * max(bm25.values(), default=0.0))
+                best = [hit for hit in ranked if hit.fused >= threshold or bm25.get(hit.id, -1.0) >= most]
             else:
                 best = [hit for hit in ranked if hit.score >= threshold]
             scores = {one.id: {SCORE: one.score, FUSED_SCORE: round(one.fused, 6)} for one in best[:top_k]}

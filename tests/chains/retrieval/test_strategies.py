@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,14 @@ def test_a_passage_with_the_words_of_a_question_is_found_below_the_retrievers_ow
 def test_the_rare_words_of_a_question_find_their_passage_among_few_however_far_it_is(desk):
     assert names(hybrid(desk, threshold=0.95).invoke("weekly Surabaya")) == {"sailing"}
     assert hybrid(desk, threshold=0.95).invoke("the rate") == []
+
+
+def test_a_word_finds_its_passage_where_there_are_too_few_for_any_to_be_rare(fresh_desk):
+    put(fresh_desk.index, {}, stale=[name for name in TEXTS if name not in {"margin", "vat"}])
+    desk = replace(fresh_desk, store=fresh_desk.index.open(), words=fresh_desk.index.open())
+
+    assert names(hybrid(desk, threshold=0.95).invoke("the rate")) == {"margin", "vat"}
+    assert hybrid(desk, threshold=0.95).invoke("one boat") == []
 
 
 def test_the_retrievers_own_threshold_is_the_same_where_a_call_sends_it(desk):
