@@ -42,12 +42,7 @@ LEVELS: tuple[LevelName, ...] = get_args(LevelName)
 
 
 class CallRecord(BaseCallbackHandler):
-    """Records one call of a chain; a chain within has a record of its own.
-
-    Args:
-        stages: the steps whose times are taken: those of the chain's own run.
-        clock: returns seconds.
-    """
+    """Records one call of a chain, with the times of its own `stages`; a chain within has a record of its own."""
 
     run_inline = True  # Two clock readings are not worth a thread for each event.
     ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = ignore_custom_event = True

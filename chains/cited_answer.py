@@ -75,13 +75,7 @@ def _kind(value: object) -> str:
 
 
 def call_handlers(stages: tuple[str, ...], timeout_s: float | None, clock: Clock, _: RunnableConfig) -> RunnableConfig:
-    """Return the callback handlers of one call as a config, as LangChain's `with_listeners` does.
-
-    Args:
-        stages: the stages whose times are taken.
-        timeout_s: how long a call may take; None sets no limit.
-        clock: tells the time.
-    """
+    """Return the callback handlers of one call as a config, as LangChain's `with_listeners` does."""
     limit = [] if timeout_s is None else [Deadline(timeout_s, clock)]
     return {"callbacks": [CallRecord(stages), *limit]}
 

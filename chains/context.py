@@ -18,14 +18,7 @@ _SEPARATORS = {"title": "\n\n", "numbered": "\n\n---\n\n"}  # What stands betwee
 
 @dataclass(frozen=True)
 class FormatContext:
-    """Format the passages of a state as the prompt's context.
-
-    Args:
-        max_tokens: the context's limit.
-        style: how each passage is headed.
-        tokens: counts tokens.
-        passage_characters: longer passages are cut to this many characters; None cuts none.
-    """
+    """Format the passages of a state as the prompt's context; longer ones are cut to `passage_characters`."""
 
     max_tokens: int = 2000
     style: CitationStyle = "title"

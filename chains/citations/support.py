@@ -65,12 +65,8 @@ def support(
 ) -> Support:
     """Return how well the evidence supports the sentence, 0-1, the exact words that do, and whether numbers clash.
 
-    Args:
-        sentence: One sentence of an answer, without its citation markers.
-        evidence: The cited passage, from `prepare`.
-        similarity: Cosines between words, to let a synonym count; without it only shared stems do.
-        asked: The words of the question. A statement that repeats them says nothing with them, so they hardly count
-            against it where the evidence lacks them, but for names.
+    The sentence has no citation markers. Without a similarity only shared stems count. A statement that repeats words
+    of the question says nothing with them: they hardly count against it where the evidence lacks them, but for names.
     """
     return support_of(Comparison(sentence, evidence, similarity, asked))
 

@@ -103,12 +103,7 @@ def load_model(path: Path | None = None) -> CalibrationModel:
 
 @dataclass(frozen=True, slots=True)
 class CalibratedConfidence:
-    """Scores answers by a fitted model.
-
-    Args:
-        model: the fitted model; by default the packaged one.
-        thresholds: the least probability of each level.
-    """
+    """Scores answers by a fitted model, by default the packaged one; its thresholds are probabilities."""
 
     model: CalibrationModel = field(default_factory=load_model)
     thresholds: Thresholds = field(default_factory=Thresholds)

@@ -37,12 +37,7 @@ _HIGHLY_RELEVANT, _MODERATELY_RELEVANT, _COVERED, _SURE = 0.8, 0.6, 0.8, 0.6
 
 @dataclass(frozen=True, slots=True)
 class CompositeConfidence:
-    """Scores answers by four factors.
-
-    Args:
-        thresholds: the least score of each level.
-        top_k: how many chunks a question asks for, where it does not say so itself.
-    """
+    """Scores answers by four factors; `top_k` is how many chunks a question asks for that does not say so itself."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
     top_k: int = 10
@@ -61,14 +56,7 @@ class CompositeConfidence:
 
 
 def factors(scores: Sequence[float], chunks: int, top_k: int, answer: str) -> dict[str, float]:
-    """Return the four factors, each 0-1.
-
-    Args:
-        scores: the similarities of the chunks; what lies outside 0-1 is clipped.
-        chunks: how many were found.
-        top_k: how many were asked for.
-        answer: the answer's text.
-    """
+    """Return the four factors, each 0-1, of an answer to a question that asked for `top_k` chunks."""
     clipped = [min(1.0, max(0.0, score)) for score in scores]
     return {
         "retrieval": sum(clipped) / len(clipped) if clipped else 0.0,

@@ -30,12 +30,9 @@ class Reservation:
 
 @dataclass(kw_only=True, eq=False)
 class RateLimiter:
-    """Reserves times for requests.
+    """Reserves times for requests: at most so many, and so many tokens of prompts and replies, in any minute.
 
-    Args:
-        requests: at most this many in any minute; None is no limit.
-        tokens: at most this many in any minute, of prompts and replies together; None is no limit.
-        max_wait_s: a longer wait is refused.
+    None is no limit. A wait longer than `max_wait_s` is refused.
     """
 
     clock: Clock

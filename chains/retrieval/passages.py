@@ -45,9 +45,7 @@ def standard_metadata(document: Document, names: Mapping[str, str]) -> dict[str,
     `page_label` or `page`. A document without a stated title gets a `doc_id` of its own source, or of its own text, so
     that two of them are never taken for one.
 
-    Args:
-        document: a retrieved document.
-        names: for names of ours, the names that its metadata uses: `{"title": "doc_name"}`.
+    `names` are, for names of ours, those that its metadata uses: `{"title": "doc_name"}`.
     """
     given = document.metadata
     metadata = {**given, **{ours: given[theirs] for ours, theirs in names.items() if theirs in given}}

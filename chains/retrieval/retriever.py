@@ -26,11 +26,7 @@ from chains.text.overviews import MOST_HELD, overview_of
 def whole_documents(query: str, titles: Titles, index: ChunkStore, found: Sequence[Document]) -> list[str] | None:
     """Return the ids of the passages for a question about whole documents; None where it is none, or names no document.
 
-    Args:
-        query: the question.
-        titles: the documents that the asker may see.
-        index: gives the passages of a document.
-        found: what a search for the question found, best first.
+    `titles` are the documents that the asker may see, `found` is what a search for the question found, best first.
     """
     asked = overview_of(query, editions_in(query))
     if asked is None:

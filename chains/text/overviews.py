@@ -67,12 +67,7 @@ class Overview(NamedTuple):
 
 @lru_cache(maxsize=256)
 def overview_of(question: str, editions: Collection[str] = ()) -> Overview | None:
-    """Return what a question asks of whole documents; None where it asks for something else.
-
-    Args:
-        question: the user's words.
-        editions: words of it that tell versions apart, and are no part of the subject.
-    """
+    """Return what a question asks of whole documents, its `editions` no part of the subject; None for another."""
     form = next((form for form, pattern in _FORMS if pattern.search(question)), None)
     if form is None:
         return None
