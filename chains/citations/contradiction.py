@@ -15,7 +15,8 @@ from chains.documents.versions import is_in_force, series_of
 from chains.state import Citation, Passage
 from chains.text.letters import one_line
 from chains.text.quantities import Quantity
-from chains.text.tokens import tokens
+from chains.text.tokens import CALENDAR, tokens
+from chains.text.words import stem
 
 FEWEST_SHARED: Final = 2
 SPECIFIC: Final = 4  # So many words in common say what a claim is about without a heading.
@@ -23,6 +24,7 @@ REPEATED: Final = 3  # So many words said alike, and no others.
 ALIKE: Final = 5  # With so many words in common one claim may say more than the other;
 MOST_MORE: Final = 3  # but not more words than these where only a question relates them.
 SHORTEST_ROOT: Final = 4
+DAYS: Final = CALENDAR | frozenset(map(stem, ("holiday", "weekday", "weekend")))
 
 
 def contradict(one: Claim, other: Claim, asked: Set[str] = frozenset()) -> bool:
@@ -45,14 +47,16 @@ def contradict(one: Claim, other: Claim, asked: Set[str] = frozenset()) -> bool:
 def _are_apart(one: Claim, other: Claim) -> bool:
     """Return whether the headings above two claims of one document are like each other, or set two cases apart.
 
-    Two cases have headings that differ in a word ("Winter opening hours", "Summer opening hours"), or the title names
-    both. "Records" and "After departure" may speak of one thing.
+    Two cases have headings that differ in a word ("Winter opening hours", "Summer opening hours"), the title names
+    both, or both name days ("Weekdays", "Weekends"). "Records" and "After departure" may speak of one thing.
     """
     if one.path[-1:] == other.path[-1:]:
         return True
     mine, theirs = one.heading - other.also, other.heading - one.also
     shared = [keys(tokens(heading)) for claim in (one, other) for heading in claim.path[-1:]]
-    are_cases = frozenset.intersection(*shared) or (mine & one.about.title and theirs & one.about.title)
+    are_cases = frozenset.intersection(*shared) or any(
+        mine & some and theirs & some for some in (one.about.title, DAYS)
+    )
     return bool(mine and theirs and are_cases)
 
 

@@ -71,6 +71,7 @@ def test_what_can_both_be_true_does_not_contradict(first, second):
         ("Pool in winter and summer", "Winter opening hours", "Summer opening hours", False),
         ("Members and guests of the court", "Members", "Guests", False),
         ("Pool", "Indoor hall", "Outdoor hall", False),
+        ("Pool", "Weekdays", "Weekends and holidays", False),
         ("Pool", "Overview", "Frequently asked questions", True),
         ("Pool", "Before you swim", "Lockers", True),  # Both statements speak of those who swim.
     ],
