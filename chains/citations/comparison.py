@@ -160,7 +160,8 @@ class Comparison:
             elif not any(keys <= cell.numbers for keys in numbers):
                 unsaid.append(cell)
         for value in values:
-            if not (homes := [cell for cell in self.evidence.cells if value.is_in(cell)]):
+            homes = [cell for cell in self.evidence.cells if value.is_in(cell)]
+            if not homes or any(home.is_quoted(written) for home in homes):
                 continue
             fitting = [home for home in homes if self._fits(value.quantity, home.statement)]
             spans = [value.span] if value.cell else [one.span for one in own]

@@ -43,6 +43,11 @@ class Cell(NamedTuple):
     block: int
     name: str
 
+    def is_quoted(self, written: str) -> bool:
+        """Return whether a sentence in lower case gives the cell with its row and the name of its column."""
+        row, column = self.statement.said.partition(" – ")[0], self.name.rpartition("; ")[2]
+        return bool(column) and all(part.casefold() in written for part in (row, f"{column}: {self.text}"))
+
     def may_be(self, kind: str) -> bool:
         """Return whether it gives a quantity of a kind, or none: a row with a price has no other duration."""
         return self.kinds <= {""} or not self.kinds.isdisjoint(_PERIODS if kind in _PERIODS else {kind})

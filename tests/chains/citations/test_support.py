@@ -174,6 +174,12 @@ def test_a_long_run_of_one_pattern_is_read_to_its_end(pattern):
 
 
 TABLES = {
+    "clubs": """## Clubs
+
+| Club | Per term | Free for pupils with a locker |
+|---|---|---|
+| Fencing | £38 | yes |
+| Judo | £74 | no |""",
     "grooming": """## Grooming
 
 | Service | Dog | Cat |
@@ -266,6 +272,7 @@ Total price = nights x room rate + CHF 3.50 city tax per person and night.
 }  # fmt: skip
 
 SUPPORTED = [
+    ("clubs", "is judo free with a locker", "No. Judo \u2013 Free for pupils with a locker: no; Per term: £74."),
     ("courier", "What is a 20 kg parcel?", "20 kg parcel: 18 EUR within town"),
     ("courier", "How much is a parcel of 20 kg abroad?", "A 20 kg parcel abroad costs 47 EUR."),
     ("canoes", "What is a kayak for 3 days?", "A kayak costs 75 EUR for 3 days."),
