@@ -53,7 +53,7 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
         r"|\b(?:deadline|cut-?off)s?\b",
     ),
     ("who", r"\bwho(?:se|m|s)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b"),
-    ("where", r"\bwheres?\b|\b(?:what|which) (?:country|city|place|state|town|part)\b"),
+    ("where", r"\bwheres?\b|\b(?:what|which) (?:country|city|place|state|town|part)\b|^(?:location|place|room|venue)$"),
     ("definition", r"\b(?:defin\w+|means?|meaning|stands? for|acronym|abbreviation)\b"),
     ("verdict", r"^\W*(?:can|could|do|does|did|is|are|was|were|will|would|should|must|may|has|have)\b(?!['’])"),
     (
@@ -68,11 +68,10 @@ _FORMS: Final[tuple[tuple[Kind, str], ...]] = (
 _ASKS: Final = {kind: re.compile(form, re.IGNORECASE) for kind, form in _FORMS}
 MEASURED: Final[frozenset[Kind]] = frozenset({"duration", "count", "share", "money", "number", "date"})
 """The kinds of answer that a figure or a time stands in."""
-PRICES: Final = frozenset(
-    map(stem, ("charge", "cost", "fee", "fine", "premium", "price", "supplement", "surcharge"))
-)  # Words for which an amount of money stands.
+# Words for which an amount of money stands.
+PRICES: Final = frozenset(map(stem, word_list("charge cost fee fine premium price supplement surcharge")))
 LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})  # The kinds of answer that are often lists.
-_OPEN: Final[frozenset[Kind]] = frozenset({"verdict", "definition", *LISTED})
+OPEN: Final[frozenset[Kind]] = frozenset({"verdict", "definition", *LISTED})
 """The kinds beside which a measure is only mentioned: "Do you charge for it?"."""
 
 _LENGTHS: Final = frozenset({"duration", "working duration", "months", "length", "hours of a day"})
@@ -125,6 +124,11 @@ _GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
     "verdict": re.compile(LISTS["verdict"], re.IGNORECASE),
     "exception": re.compile(rf"\b(?:except|exclu\w+|exempt\w*|unless)\b|{LISTS['negation']}", re.I),
 }  # fmt: skip
+_PART_OF_PRICE: Final = re.compile(
+    r"(?::|\bpay|\bcosts?) (?:nothing|(?:a )?(?:half|quarter|third)|all of it)\b"
+    r"|\b(?:half|quarter|third|whole|full|all)(?: of)?(?: the)? (?:amount|cost|fee|price|sum)\b",
+    re.IGNORECASE,
+)
 STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "address", "duration", "count", "share", "money")
 """Kinds whose figures have a measure by which another kind is told: the first that is asked for counts."""
 
@@ -138,7 +142,7 @@ def kinds(question: str) -> frozenset[Kind]:
 
 def is_measured(wanted: Collection[Kind]) -> bool:
     """Return whether only a figure or a time answers."""
-    return not MEASURED.isdisjoint(wanted) and _OPEN.isdisjoint(wanted)
+    return not MEASURED.isdisjoint(wanted) and OPEN.isdisjoint(wanted)
 
 
 def fits(text: str, wanted: Collection[Kind], question: str) -> float:
@@ -146,7 +150,7 @@ def fits(text: str, wanted: Collection[Kind], question: str) -> float:
     given = {_gives(kind, text, question) for kind in wanted if kind in _GIVES or kind in STRICT}
     if True in given:
         return 1.0
-    return -1.0 if given == {False} and "exception" not in wanted and _OPEN.isdisjoint(wanted) else 0.0
+    return -1.0 if given == {False} and "exception" not in wanted and OPEN.isdisjoint(wanted) else 0.0
 
 
 def gives_what_is_asked(text: str, question: str) -> bool:
@@ -178,7 +182,8 @@ def _gives(kind: Kind, text: str, question: str) -> bool | None:
         if (is_dated and (not is_long or form.search(text))) or (is_long and _CLOCK.search(text)):
             return True
     if kind in _MEASURES:
-        return _MEASURES[kind](measures) or (None if "" in measures else False)
+        is_open = "" in measures or (kind == "money" and bool(_PART_OF_PRICE.search(text)))
+        return _MEASURES[kind](measures) or (None if is_open else False)
     asked = _ASKS["count"].search(question)
     nouns = asked[0].split()[2:] if asked else []
     keys = {word.key for word in tokens(" ".join(nouns))}

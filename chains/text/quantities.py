@@ -62,26 +62,19 @@ class Quantity(NamedTuple):
 
 
 UNITS: Final[dict[str, tuple[str, float]]] = {
-    **dict.fromkeys(("second", "seconds", "sec"), ("duration", 1 / 60)),
-    **dict.fromkeys(("minute", "minutes", "min", "mins"), ("duration", 1)),
-    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), ("duration", 60)),
-    **dict.fromkeys(("day", "days", "night", "nights"), ("duration", 1440)),
-    **dict.fromkeys(("week", "weeks"), ("duration", 10080)),
-    **dict.fromkeys(("month", "months"), ("months", 1)),
-    **dict.fromkeys(("year", "years", "yr", "yrs", "yo"), ("months", 12)),
-    **dict.fromkeys(("g", "gram", "grams"), ("mass", 1)),
-    **dict.fromkeys(("kg", "kilo", "kilos", "kilogram", "kilograms"), ("mass", 1e3)),
-    **dict.fromkeys(("t", "ton", "tons", "tonne", "tonnes"), ("mass", 1e6)),
-    **dict.fromkeys(("mm", "millimetre", "millimetres"), ("length", 1)),
-    **dict.fromkeys(("cm", "centimetre", "centimetres"), ("length", 10)),
-    **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), ("length", 1e3)),
-    **dict.fromkeys(("km", "kilometre", "kilometres"), ("length", 1e6)),
-    **dict.fromkeys(("ml", "millilitre", "millilitres"), ("volume", 1e-3)),
-    **dict.fromkeys(("l", "litre", "litres", "liter", "liters"), ("volume", 1)),
-    **dict.fromkeys(("cbm",), ("volume", 1e3)),
-    **dict.fromkeys(("mb",), ("data", 1)),
-    **dict.fromkeys(("gb",), ("data", 1e3)),
-    **dict.fromkeys(("tb",), ("data", 1e6)),
+    unit: (measure, factor)
+    for measure, named in {
+        "duration": {"second seconds sec": 1 / 60, "minute minutes min mins": 1.0, "hour hours hr hrs h": 60.0}
+        | {"day days night nights": 1440.0, "week weeks": 10080.0},
+        "months": {"month months": 1.0, "year years yr yrs yo": 12.0},
+        "mass": {"g gram grams": 1.0, "kg kilo kilos kilogram kilograms": 1e3, "t ton tons tonne tonnes": 1e6},
+        "length": {"mm millimetre millimetres": 1.0, "cm centimetre centimetres": 10.0}
+        | {"m metre metres meter meters": 1e3, "km kilometre kilometres": 1e6},
+        "volume": {"ml millilitre millilitres": 1e-3, "l litre litres liter liters": 1.0, "cbm": 1e3},
+        "data": {"mb": 1.0, "gb": 1e3, "tb": 1e6},
+    }.items()
+    for units, factor in named.items()
+    for unit in units.split()
 }
 MEASURES: Final = frozenset(measure for measure, _ in UNITS.values())
 _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office": "working "}
@@ -109,12 +102,18 @@ _LABELS: Final = word_set(LISTS["labels"])
 _DIALLED: Final = word_set("call dial ring phone")  # "Call 112", but "call 20 minutes ahead".
 LONGEST_WAIT: Final = 99
 JOINS: Final = re.compile(r"\s*(?:-|–|—|to|and|until|through)\s*(?:[A-Z]{0,3}[$€£¥]\s?|[A-Z]{3}\s)?$", re.IGNORECASE)
-_MONTH: Final = rf"(?P<month>{'|'.join(MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
+_GERMAN: Final = {"m\u00e4r": "mar", "mai": "may", "okt": "oct", "dez": "dec"}  # The others begin as in English.
+_MONTH: Final = (
+    rf"(?P<month>{'|'.join(MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
+    r"|(?:januar|februar|m\u00e4rz|mai|juni|juli|oktober|dezember)\b)"
+)
 _DATE: Final = re.compile(
-    rf"\b(?P<iso>(?:19|20)\d\d-\d\d-\d\d)\b|\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?\s)?{_MONTH}"
+    r"\b(?P<iso>(?:19|20)\d\d-\d\d-\d\d)\b|\b(?P<numeric>\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d)\b"
+    rf"|\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.(?!\smay))?(?: of)?\s)?{_MONTH}"
     r"(?:\s(?P<late>\d{1,2})(?:st|nd|rd|th)?\b(?!\s?[:%]))?(?:,?\s(?P<year>(?:19|20)\d\d)\b)?",
     re.IGNORECASE,
 )
+_ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th| of)\b")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 _CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-4]):(\d\d)\b", re.IGNORECASE)
 _PART_OF_HOUR: Final = re.compile(r"(?<!and )(?<!and a )\b(?:(half)|quarter)(?: of)?(?:[ -]an?)?[ -]hours?\b", re.I)
@@ -145,14 +144,20 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 def _dates(text: str) -> Iterator[Quantity]:
     for match in _DATE.finditer(text):
         year, day = match["year"], int(match["day"] or match["late"] or 0)
-        if not match["iso"] and not year and (not day or match["month"] == "may"):
+        is_numeric = match["iso"] or match["numeric"]
+        is_verb = match["month"] == "may" and not _ORDINAL.match(match[0])
+        if not is_numeric and not year and (not day or is_verb):
             continue  # "March" alone, or the verb "may".
-        measure = "date" if year or match["iso"] else "day of the year"
+        measure = "date" if year or is_numeric else "day of the year"
         try:
             if match["iso"]:
                 first = last = date.fromisoformat(match["iso"])
+            elif match["numeric"]:  # The day stands first, but where it would be no month: "12/31/2026".
+                number, month, of_year = map(int, re.split(r"[./]", match["numeric"]))
+                first = last = date(of_year, *((month, number) if month <= len(MONTHS) else (number, month)))
             else:
                 named = match["month"][:3].lower()
+                named = _GERMAN.get(named, named)
                 month = next(number for number, name in enumerate(MONTHS, 1) if name.startswith(named))
                 first = date(int(year or 2000), month, day or 1)
                 last = first.replace(day=day or monthrange(first.year, month)[1])

@@ -1,6 +1,7 @@
 """Look up a question's figures in ranges and limits ("two days" in "1-3 days"); in tables "second", ways, "no"."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
@@ -14,6 +15,7 @@ from chains.text.tokens import Token, tokens
 _CUT_OFF: Final = re.compile(r"\b(?:before|by|until|till|not later than|(after|later than|past))\s*$", re.I)
 _NAMING: Final = {**UNITS, "age": UNITS["years"]}  # Words in the name of a column that tell the unit of its cells.
 _SIZES: Final = frozenset({"length", "mass", "volume"})
+_DAYS, _SPANS = frozenset({"date", "day of the year"}), _SIZES | {"duration", "months", "time of day"}
 
 
 def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]:
@@ -28,7 +30,9 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
         read = [(*quantities(cell), *seasons(cell)) for cell in cells]
         column = next((row.columns[place] for row in rows if place < len(row.columns)), "")
         if not any(one.is_range for some in read for one in some):
-            read = _steps(read) if _ELAPSED.search(column) else []
+            measures = _DAYS if place else _DAYS | _SPANS  # "Half an hour" asks for the row "30 minutes".
+            points = [tuple(one for one in some if one.measure in measures) for some in read]
+            read = _steps(read) if _ELAPSED.search(column) else points
         for figure in wanted if read else ():
             pairs = zip(read, (tokens(f"{column} {cell}") for cell in cells), strict=True)
             holds = [any(is_within(given, figure, words) for given in cell) for cell, words in pairs]
@@ -128,6 +132,7 @@ def turned(rows: Sequence[Statement], question: str) -> list[bool]:
     return turned if len(ways) == len(rows) and not all(turned) else [False] * len(rows)
 
 
+MOST_OF_NAME: Final = 0.5  # The share of a column's words by which a question names it.
 _WHICH: Final = re.compile(r"\W*(?:which|what|who|list|name)\b", re.IGNORECASE)
 
 
@@ -135,10 +140,15 @@ def denying(rows: Sequence[Statement], question: str) -> list[bool]:
     """Return which rows say "no" in the column that "Which plans have a mailbox?" names, or "yes" for "which not"."""
     asked = {word.key for word in tokens(question)} if _WHICH.match(question) else set()
     unwanted = "yes" if negates(question) else "no"
-    for place, name in enumerate(rows[0].columns[1:] if asked else (), start=1):
-        cells = [row.cells[place].text.lower() if place < len(row.cells) else "" for row in rows]
-        if {"yes", "no"} <= {*cells} and asked >= {word.key for word in tokens(name)}:
-            return [cell == unwanted for cell in cells]
+    names = [{word.key for word in tokens(name) if word.weight} for name in rows[0].columns[1:]]
+    counts = Counter(key for keys in names for key in keys)  # "Chapel" tells no column of chapels from another.
+    named = [
+        [row.cells[place].text.lower() if place < len(row.cells) else "" for row in rows]
+        for place, keys in enumerate(names, start=1)
+        if sum(counts[key] == 1 for key in keys & asked) >= max(1, MOST_OF_NAME * len(keys))
+    ]
+    if told := [cells for cells in named if {"yes", "no"} <= {*cells}]:
+        return [unwanted in cells for cells in zip(*told, strict=True)]
     return [False] * len(rows)
 
 
@@ -164,6 +174,9 @@ def is_within(one: Quantity, figure: Quantity, column: Sequence[Token] = ()) -> 
     is_above = figure.bound == "most" and one.bound != "most" and one.low >= figure.high
     if one.low < one.high and (is_below or is_above):  # "Above 50,000" is not within 20,000 to 50,000.
         return False
+    if (one.measure, figure.measure) == ("date", "day of the year"):  # Of whatever year.
+        low, high = (date.fromordinal(int(end)).replace(year=2000).toordinal() for end in (one.low, one.high))
+        return low <= high and one._replace(low=low, high=high).holds(figure)
     if one.measure == figure.measure:
         return one.holds(figure)
     units = [unit for word in column if (unit := _NAMING.get(word.text.lower()))]

@@ -13,7 +13,7 @@ from app.wings.offline.matching import WORD_FLOOR, Matrix, repeats, words_of
 from app.wings.offline.passages import Candidate
 from app.wings.offline.question import WORDS, Question
 from app.wings.offline.ranker import Ranker
-from chains.text.asking import LISTED, STRICT, fits, kinds
+from chains.text.asking import LISTED, OPEN, STRICT, fits, kinds
 from chains.text.letters import escape_brackets, heading
 from chains.text.negation import NEGATION, content, negates
 from chains.text.quantities import DIMENSIONS, quantities
@@ -32,10 +32,18 @@ OFF_TOPIC, LACKING, _ROOM = 0.58, 0.71, 0.15
 """The most without what a follow-up names anew, or any word; without a name or figure, or with what speaks against.
 Below the most the likelier stays ahead."""
 _OPEN, _CLOSED = re.compile(r"\bopen\b", re.IGNORECASE), frozenset({"closed", "shut"})
+_FOR_MONEY: Final = re.compile(r"\bhow much (?:if|to)\b", re.IGNORECASE)
 FEWEST_COLUMNS: Final = 3  # With fewer there is one cell beside the name, and no order.
 MOST_NAMED: Final = 0.6
 _TIE, _FEW = 0.05, 2
 Verdict = Literal["Yes", "No", ""]
+_BOUNDS: Final = tuple(  # What asks for the beginning or the end, and the names of columns that tell it.
+    (re.compile(rf"\b(?:{asked})", re.IGNORECASE), re.compile(rf"\b(?:{asked}|{named})", re.IGNORECASE))
+    for asked, named in (
+        (r"(?:begin|commenc|first|open|start)\w*", "from$"),
+        (r"(?:clos|finish|last|shut)\w*|end(?:s|ed|ing)?\b|over\W*$", "(?:to|until)$"),
+    )
+)
 
 _PERMITS: Final = re.compile(WORDS["permits"], re.I)
 _REQUIRES: Final = re.compile(WORDS["requires"], re.I)
@@ -185,7 +193,8 @@ def quoted_with(one: Candidate, evidence: Evidence) -> list[str]:
     wants, kind = evidence.question.wants, one.statement.kind
     if one.text in (together := evidence.together.get(one.block, [])):
         return together
-    items = [other.said for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
+    block = [other for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
+    items = [other.said for other in block if other.kind == kind]  # No note below a table.
     is_told = fits(one.text, wants, evidence.question.text) > 0 or sum(map(len, items)) > SHORT_PARAGRAPH
     if kind == "sentence" and not is_told and "verdict" not in wants and evidence.adds_nothing(one):
         return [" ".join(items)]  # Its heading asks, and all below it answers.
@@ -264,20 +273,29 @@ def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
     """Return the columns of a row that the question names: by a figure, by words that no first cell has, or by kind."""
     heads, figures = [quantities(name) for name in row.columns[1:]], evidence.question.quantities
     fitting = np.array([any(is_within(limit, figure) for limit in head for figure in figures) for head in heads])
-    is_elsewhere = figures and not fitting.any() and any(limit.is_range for head in heads for limit in head)
-    if len(row.columns) < FEWEST_COLUMNS or is_elsewhere:
+    if not FEWEST_COLUMNS <= len(row.columns) == len(row.cells):
         return []
-    names = evidence.matcher.rows([f"{row.group} {row.cells[0].text}", *row.columns[1:]])
+    names = evidence.matcher.rows([f"{row.columns[0]} {row.group} {row.cells[0].text}", *row.columns[1:]])
     own = (names[1:] >= HEADER) & (names[0] < HEADER) & (evidence.weights > 0)
-    # "Full day" is not "Half day".
-    named = np.array(
-        [held.any() and not any((held <= other).all() and (held < other).any() for other in own) for held in own]
-    )
-    by_kind = np.array([not evidence.question.wants.isdisjoint(TOLD & kinds(name)) for name in row.columns[1:]])
-    columns = named if named.any() else by_kind
-    if fitting.any():
-        columns = columns & fitting if (columns & fitting).any() else fitting
-    return [int(place) + 1 for place in np.flatnonzero(columns)]
+    is_figure = np.array([term.key[0].isdigit() for term in evidence.question.terms])
+    others = [not fit and any(not one.label for one in head) for fit, head in zip(fitting, heads, strict=True)]
+    own &= ~np.outer(others, is_figure)  # "10 kg" is not "Drying, 10 minutes".
+    said_more = (own[:, None] <= own).all(axis=2) & (own[:, None] < own).any(axis=2)  # "Full day" is not "Half day".
+    named = own.any(axis=1) & ~said_more.any(axis=1)
+    wants, asked = evidence.question.wants, evidence.question.text
+    is_money = "money" in wants or _FOR_MONEY.search(asked) is not None
+    bounds = [names for form, names in _BOUNDS if form.search(asked)]
+    columns = np.ones(len(heads), dtype=bool)
+    for tells in (  # What the column's name says, then whether its cell gives what is asked for.
+        fitting,
+        named,
+        np.array([any(form.search(name) for form in bounds) for name in row.columns[1:]]),
+        np.array([not wants.isdisjoint({*TOLD, "where"} & kinds(name)) for name in row.columns[1:]]),
+        np.array([fits(cell.text, wants - OPEN, asked) > 0 for cell in row.cells[1:]]),
+        np.array([any(one.measure.isupper() for one in quantities(cell.text)) for cell in row.cells[1:]]) & is_money,
+    ):
+        columns = columns & tells if (columns & tells).any() else columns
+    return [] if columns.all() else [int(place) + 1 for place in np.flatnonzero(columns)]
 
 
 def _verdict_of(cell: str, question: Question) -> Verdict:

@@ -20,9 +20,8 @@ from chains.text.ranges import counted, crossed, denying, extreme, is_within, li
 from chains.text.statements import Statement
 from chains.text.tokens import CALENDAR, tokens
 
-FEATURES: Final = (  # What is measured; what is not known, or not yet, is not a number.
-    *("near", "kind", "place", "range", "row", "score", "meaning", AHEAD),
-)
+# What is measured; what is not known, or not yet, is not a number.
+FEATURES: Final = ("near", "kind", "place", "range", "row", "score", "meaning", AHEAD)
 EMBEDDED_CHARACTERS: Final = 160
 # What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
@@ -32,11 +31,12 @@ FIXED, CLOSE = 0.6, 0.75  # How strongly to hold a name, and by a near word one 
 MOST_OF_NAME: Final = 0.5
 NAMED: Final = 0.6  # The share of a cell's words by which a question names it.
 MIDDLING, NEAR_PASSAGE = 0.45, 0.5  # Similarities of a passage: where none is known, and from which one is near.
-_LEAST_RARITY: Final = 0.3
+_LEAST_RARITY, FEWEST_ENTRIES = 0.3, 3
 VERDICT: Final = re.compile(r"^(?:yes|no)(?:[,.:;!]|\s+[-\u2013\u2014](?=\s)|$)\s*", re.IGNORECASE)
 _POINTS: Final = frozenset({"%", "date", "time of day", "hours of a day", "day of the year"})
 _NAMED: Final = MEASURES | _POINTS
 MOST_LACKING: Final = 0.34  # Of what the question names, the most that a statement may lack whose limit tells.
+_OPENING: Final = frozenset({"close", "open", "shut"})  # What hours of a day say without a word.
 _HALVES: Final = frozenset({"am", "pm"})
 _JOINED: Final = re.compile(r"\b(?:and|or|vs|versus|compared|than)\b|[,/&]", re.I)
 _RANKS: Final = re.compile(  # Words that compare the rows of a table.
@@ -53,10 +53,7 @@ CANDIDATES: Final = 8  # The most statements that are embedded for one question.
 
 
 class Evidence:
-    """The statements of a context, a row of features for each.
-
-    `scores` are the similarities of the entries to the question; None or missing where one is not known.
-    """
+    """The statements of a context, a row of features for each; `scores` are the similarities of the known entries."""
 
     def __init__(
         self,
@@ -91,7 +88,9 @@ class Evidence:
         self.weights = self._weigh(placed)
         measures = {figure.measure for figure in question.quantities}
         self._is_counted = not measures.isdisjoint(COUNTED)
-        dates = FEAST_WORDS | CALENDAR if DAY in measures else set[str]()  # A season that holds the day says them.
+        dates = (
+            FEAST_WORDS | CALENDAR if measures & {DAY, "date"} else set[str]()
+        )  # A season that holds the day says them.
         self._figures = np.array([term.key[0].isdigit() or term.key in dates for term in question.terms], dtype=bool)
         self.together: dict[tuple[int, int], list[str]] = {}  # The rows that the question names, of each table.
         known = [*scores, *[None] * len(entries)]
@@ -178,7 +177,8 @@ class Evidence:
         held = self._headers.copy()
         for one, row in zip(self.statements, placed, strict=True):
             held[one.entry] = np.maximum(held[one.entry], row)
-        rarity = _LEAST_RARITY + np.log((len(self.entries) + 1) / ((held >= LEAD).sum(axis=0) + 0.5))
+        count = max(FEWEST_ENTRIES, len(self.entries))  # Among fewer that a word is in none says little.
+        rarity = _LEAST_RARITY + np.log((count + 1) / ((held >= LEAD).sum(axis=0) + 0.5))
         return np.asarray(rarity * [term.weight for term in self.question.terms])
 
     def covered(self, strengths: Matrix) -> Matrix:
@@ -196,6 +196,8 @@ class Evidence:
         kind = np.array([self._fits(one) for one in self.statements], dtype=float)
         implied = np.array([term.asks or term.key in PRICES for term in asked.terms], dtype=bool)
         near[np.ix_(kind > 0, implied & ~implied.all())] = 1.0  # "21:15" is a closing time, "£3" a price.
+        hours = [any(each.measure == "hours of a day" for each in one.statement.quantities) for one in self.statements]
+        near[np.ix_(hours, [term.key in _OPENING for term in asked.terms])] = 1.0
         unknown = np.full(count, np.nan)
         columns: dict[str, Matrix | list[float]] = {
             "near": self.covered(near),
@@ -236,10 +238,7 @@ class Evidence:
         return one.statement.kind == "row" and any(not asked.isdisjoint(kinds(name)) for name in one.statement.columns)
 
     def _compare_rows(self, known: Sequence[float | None]) -> tuple[list[bool], Matrix]:
-        """Return which rows are others than the question names, and how their ranges fit its figures.
-
-        `known` are the similarities of the entries to the question.
-        """
+        """Return which rows are others than the question names, and how their ranges fit its figures."""
         others, ranges = np.zeros(len(self.statements), dtype=bool), np.zeros(len(self.statements))
         named = [row for row, term in enumerate(self.question.terms) if term.carries and not self._figures[row]]
         tables: dict[tuple[object, ...], list[int]] = {}
@@ -268,7 +267,9 @@ class Evidence:
             if reached is None:
                 number, alone, numbers = self.statements[places[0]].entry, self._alone[places], np.array(places)
                 others[places] = self._other_rows(rows, alone, number) | turned(rows, self.question.text)
-                others[places] |= denying(rows, self.question.text)
+                denied = np.array(denying(rows, self.question.text))  # "Which boat" names no row of "Rowing boat".
+                others[places] |= denied
+                others[places] = denied if denied.any() and others[places].all() else others[places]
                 if (more := np.flatnonzero(further > 0)).size:  # "Second dog": only these compete.
                     others[numbers[more]] = self._other_rows([rows[at] for at in more.tolist()], alone[more], number)
                 reached = None if is_foreign else self._extreme(rows, others[places])
@@ -341,7 +342,8 @@ class Evidence:
         is_exact = held.max(axis=0, initial=0.0) >= 1.0
         holds = np.where(is_exact, held >= 1.0, held >= FIXED)  # "west" is no "east".
         asks = np.array([term.asks for term in self.question.terms])
-        tells = holds.any(axis=0) & ~holds.all(axis=0) & (columns < FIXED) & (named | (is_exact & ~asks))
+        tells = holds.any(axis=0) & ~holds.all(axis=0) & (columns < np.where(is_exact, 1.0, FIXED))
+        tells &= named | (is_exact & ~asks)
         replacing = [row for row in self.question.fresh if self.question.terms[row].key not in CALENDAR]
         if (new := [row for row in replacing if tells[row]]) and is_exact[
             new

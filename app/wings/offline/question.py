@@ -20,6 +20,7 @@ _CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{5,}\b")
 _THOUSANDS: Final = re.compile(
     r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)|(?<=\d)\.(?=000\b)"
 )
+_FOR_A: Final = re.compile(r"\bfor an? (?=(?:whole |full )?(?:hour|day|night|week|month|year)\b)", re.I)
 _MAY: Final = re.compile(r"^May(?= \D)")  # The verb.
 _MINUTES: Final = re.compile(r"(?<=\d)[ -]?min\b", re.I)  # Behind anything else it is the least.
 # What the asker supposes, and may be wrong about.
@@ -158,7 +159,7 @@ def _figures(text: str) -> list[Quantity]:
     """Return the figures of a question; a feast is its day, and "year 2" one of the years of a column."""
     for form, day in _FEASTS.items():
         text = re.sub(rf"\b{form}\b", day, text, flags=re.IGNORECASE)
-    text = _THOUSANDS.sub("", text)
+    text = _FOR_A.sub("for 1 ", _THOUSANDS.sub("", text))
     numbered = [
         Quantity(stem(match[1].lower()), number := float(match[2]), number, *match.span(2))
         for match in _SERIES.finditer(text)

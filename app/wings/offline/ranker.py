@@ -41,10 +41,7 @@ class Ranker:
     fitted_on: str
 
     def standardised(self, values: Matrix) -> Matrix:
-        """Return the values in standard deviations from their means.
-
-        A similarity that is not known is taken to be as far from its mean as what stands in for it.
-        """
+        """Return the values in standard deviations from their means; an unknown one is as far as its stand-in."""
         means = np.array([feature.mean for feature in self.features.values()])
         scales = np.array([feature.scale for feature in self.features.values()])
         found, place = np.clip((values - means) / scales, -FARTHEST, FARTHEST), list(self.features).index

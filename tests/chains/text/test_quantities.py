@@ -24,6 +24,9 @@ FIGURES = {
         ("at least 5 years", "4 years"),
         ("up to S$400", "up to S$500"),
         ("1 January 2024", "2024-07-01"),
+        ("1 January 2024", "01/07/2024"),
+        ("am 3. März 2026", "4.3.2026"),
+        ("the 3rd of may", "4 May"),
         ("March 2025", "1 April 2025"),
         ("26 december", "25 Dec"),
         ("08:30 to 18:00", "9:00 am - 6:00 pm"),
@@ -43,6 +46,8 @@ FIGURES = {
         ("up to 5 days", "3 days"),
         ("about 14 days", "10 days"),
         ("1 January 2024", "January 2024"),
+        ("31 December 2026", "12/31/2026"),
+        ("3. Oktober 2026", "03/10/2026"),
         ("17 October", "17 October 2026"),
         ("2 million", "2,000,000"),
         ("50k", "50,000"),
@@ -102,6 +107,9 @@ def fits(head: str, cells: list[str], question: str) -> list[float]:
         ("Order", ["up to SGD 50", "over SGD 50"], "order of 70 sgd", 1),
         ("Week from", ["4 May 2026", "11 May 2026", "18 May 2026"], "who teaches on 15 May 2026?", 1),
         ("Valid from", ["1 January 2024", "1 July 2025"], "the fee in March 2025", 0),
+        ("Market", ["03/05/2027", "03/07/2027"], "on the 3rd of july", 1),
+        ("Market", ["2027-05-03", "2028-05-04"], "on 4 May 2028", 1),
+        ("Court", ["30 minutes", "60 minutes"], "half an hour of squash", 0),
     ],
 )
 def test_the_row_whose_range_holds_the_figure_fits(head, cells, question, row):
@@ -255,3 +263,15 @@ def test_beyond_a_figure_is_more_than_it():
 )
 def test_a_dimension_is_told_by_a_figure_of_its_measure(question, text, is_told):
     assert asking.fits(text, asking.kinds(question), question) == is_told
+
+
+@pytest.mark.parametrize(
+    ("text", "is_given"),
+    [
+        ("3 to 7 days before: half.", True),
+        ("3 to 7 days before: the whole fee.", True),
+        ("Half an hour is enough.", False),
+    ],
+)
+def test_a_part_of_a_price_is_an_amount(text, is_given):
+    assert gives_what_is_asked(text, "we cancel 5 days before, what do we pay") is is_given
