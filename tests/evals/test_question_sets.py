@@ -205,3 +205,14 @@ def test_the_sets_for_reading_have_the_rows_that_they_claim_half_of_them_held():
     assert Counter(split for _, split in conversations) == {"dev": 10, "held": 10}
     assert len(set(ids)) == len(ids)
     assert turns == sorted(set(turns))
+
+
+def test_each_question_with_labelled_answers_has_a_right_one_and_a_wrong_one():
+    kinds: dict[tuple[str, str], list[bool]] = {}
+    for row in rows("answers.jsonl"):
+        kinds.setdefault((row["corpus"], row["question"]), []).append(row["right"])
+    known = {(corpus, row["id"]) for corpus, questions in READ.items() for row in questions}
+
+    assert len(kinds) == 168
+    assert kinds.keys() <= known
+    assert {tuple(sorted(right)) for right in kinds.values()} == {(False, True)}
