@@ -207,7 +207,7 @@ class HybridRetriever(ChunkRetriever):
             ranked = rank(candidates, bm25, named=named)
             # A long table as a whole is near to nothing; what is named leads by its fused score, however far it is.
             if threshold == self.threshold and not named:
-                is_small = self.store.count() < FEWEST_PASSAGES
+                is_small = len(ranked) < FEWEST_PASSAGES and self.store.count() < FEWEST_PASSAGES
                 most = 0.0 if is_small else max(RARE, MOST_WORDS * max(bm25.values(), default=0.0))
                 best = [hit for hit in ranked if hit.fused >= threshold or bm25.get(hit.id, -1.0) >= most]
             else:
