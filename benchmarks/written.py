@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel
 
 from app.observability.logs import configure_logs
@@ -37,7 +38,7 @@ HEAD: Final = ("answers", "right", *LEVELS, "wrong", *LEVELS)
 
 
 class Written(NamedTuple):
-    """An answer, with a developer's label, and the documents of its question."""
+    """An answer, with a developer's label, and the documents of its question, each with its similarity."""
 
     group: str
     question: str
@@ -50,7 +51,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def written(folder: Path, kept: Path) -> Iterator[Written]:
+def written(folder: Path, kept: Path, vectors: Embeddings) -> Iterator[Written]:
     """Yield the answers of evals/reading/answers.jsonl, and those of small models."""
     rows = _rows(READING / "answers.jsonl")
     known = {row["corpus"] for row in rows} | {"sample"}
@@ -67,6 +68,9 @@ def written(folder: Path, kept: Path) -> Iterator[Written]:
     passages = _rows(TESTS / "model_passages.jsonl")
     for row in _rows(TESTS / "model_answers.jsonl"):
         shown = [passages[place] for place in row["shown"]]
+        texts = np.array(vectors.embed_documents([passage["content"] for passage in shown]))
+        near = cosines(texts, vectors.embed_query(row["question"])).tolist()
+        shown = [passage | {"score": score} for passage, score in zip(shown, near, strict=True)]
         for one in row["answers"]:
             yield Written("answers of small models", row["question"], shown, one["text"], one["right"])
 
@@ -79,17 +83,14 @@ def main() -> None:
     citations = CiteSources(similarity=word_similarity(), reader=partial(quoted_instead, model))
 
     def answer(one: Written) -> Answer:
-        texts = vectors.embed_documents([document["content"] for document in one.documents])
-        near = cosines(np.array(texts), vectors.embed_query(one.question)).tolist()
         found = [
-            Document(document["content"], metadata=document["metadata"] | {"score": document.get("score") or score})
-            for document, score in zip(one.documents, near, strict=True)
+            Document(each["content"], metadata=each["metadata"] | {"score": each["score"]}) for each in one.documents
         ]
         llm = FakeListChatModel(responses=[one.text])
         stages: dict[str, Any] = {"citations": citations, "confidence": CalibratedConfidence()}
         return build_chain(retriever=lambda _: found, model=llm, **stages).invoke({"question": one.question})
 
-    counts = Counter((one.group, one.right, level(answer(one))) for one in written(given.folder, given.kept))
+    counts = Counter((one.group, one.right, level(answer(one))) for one in written(given.folder, given.kept, vectors))
     rows: list[list[Any]] = []
     for group in dict.fromkeys(group for group, _, _ in counts):
         right, wrong = ([counts[group, is_right, name] for name in LEVELS] for is_right in (True, False))

@@ -270,11 +270,11 @@ def _missing(evidence: Evidence, reach: Matrix) -> list[str]:
 
 
 def _asked_columns(evidence: Evidence, row: Statement) -> list[int]:
-    """Return the columns of a row that the question names: by a figure, by words that no first cell has, or by kind."""
-    heads, figures = [quantities(name) for name in row.columns[1:]], evidence.question.quantities
-    fitting = np.array([any(is_within(limit, figure) for limit in head for figure in figures) for head in heads])
+    """Return the columns of a row that the question asks for, by their names, of several by what their cells give."""
     if not FEWEST_COLUMNS <= len(row.columns) == len(row.cells):
         return []
+    heads, figures = [quantities(name) for name in row.columns[1:]], evidence.question.quantities
+    fitting = np.array([any(is_within(limit, figure) for limit in head for figure in figures) for head in heads])
     names = evidence.matcher.rows([f"{row.columns[0]} {row.group} {row.cells[0].text}", *row.columns[1:]])
     own = (names[1:] >= HEADER) & (names[0] < HEADER) & (evidence.weights > 0)
     is_figure = np.array([term.key[0].isdigit() for term in evidence.question.terms])

@@ -345,9 +345,8 @@ class Evidence:
         tells = holds.any(axis=0) & ~holds.all(axis=0) & (columns < np.where(is_exact, 1.0, FIXED))
         tells &= named | (is_exact & ~asks)
         replacing = [row for row in self.question.fresh if self.question.terms[row].key not in CALENDAR]
-        if (new := [row for row in replacing if tells[row]]) and is_exact[
-            new
-        ].any():  # A day replaces nothing but a day.
+        new = [row for row in replacing if tells[row]]  # A day only replaces a day.
+        if new and is_exact[new].any():
             said = (held[:, new] >= 1.0).sum(axis=1)
             kept = (held[said == said.max()] >= 1.0).all(axis=0)  # The rows that are asked for now say it as well.
             replaced = [row for row in np.flatnonzero(tells & ~kept) if row not in new]
